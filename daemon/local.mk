@@ -1,0 +1,27 @@
+sbin_PROGRAMS += forebrickd
+noinst_LIBRARIES += daemon/libforebrick.a
+
+# Everything but main(), so that tests link the same objects.
+daemon_libforebrick_a_SOURCES = \
+	daemon/addr.c daemon/addr.h \
+	daemon/buf.c daemon/buf.h \
+	daemon/call.c daemon/call.h \
+	daemon/clock.h \
+	daemon/conn.c daemon/conn.h \
+	daemon/guard.c daemon/guard.h \
+	daemon/listener.c daemon/listener.h \
+	daemon/log.c daemon/log.h \
+	daemon/options.def \
+	daemon/outq.c daemon/outq.h \
+	daemon/session.c daemon/session.h \
+	daemon/settings.c daemon/settings.h \
+	daemon/trace.c daemon/trace.h \
+	daemon/trace_format.c daemon/trace_format.h \
+	daemon/worker.c daemon/worker.h
+daemon_libforebrick_a_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) \
+	$(CONFUSE_CFLAGS) $(SYSTEMD_CFLAGS)
+
+forebrickd_SOURCES = daemon/main.c
+forebrickd_CFLAGS = $(daemon_libforebrick_a_CFLAGS)
+forebrickd_LDADD = daemon/libforebrick.a proto/libgfp.a proto/libgfx.a \
+	$(EVENT_LIBS) $(CONFUSE_LIBS) $(SYSTEMD_LIBS) $(TIRPC_LIBS) -lpthread
