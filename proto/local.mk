@@ -1,5 +1,4 @@
-# proto/: the wire as a pure library. gfx_xdr.* come from gfx.x by rpcgen and
-# are built without the strict warnings, which generated code does not meet.
+# proto/: the wire as a pure library. gfx_xdr.* come from gfx.x by rpcgen.
 noinst_LIBRARIES += proto/libgfp.a proto/libgfx.a
 
 proto_libgfp_a_SOURCES = \
@@ -13,18 +12,24 @@ proto_libgfp_a_SOURCES = \
 	proto/programs.def \
 	proto/names.c proto/names.h
 
+# What libtirpc does for us, with whole structs instead of fields in place.
+proto_libgfx_a_SOURCES = \
+	proto/gfx_codec.c proto/gfx_codec.h \
+	proto/gfx_list.c proto/gfx_list.h \
+	proto/gfx_proc.c proto/gfx_proc.def proto/gfx_proc.h
 nodist_proto_libgfx_a_SOURCES = proto/gfx_xdr.c proto/gfx_xdr.h
-proto_libgfx_a_CFLAGS = -std=gnu11 -g -O2 -w $(SAN_FLAGS) $(FUZZ_CFLAGS)
 
 EXTRA_DIST += proto/gfx.x
 BUILT_SOURCES += proto/gfx_xdr.h
 CLEANFILES += proto/gfx_xdr.c proto/gfx_xdr.h
 
-# rpcgen names the header in the .c after its input's path: run it beside it.
+# rpcgen does not overwrite, and names the header in the .c after its input.
 proto/gfx_xdr.h: proto/gfx.x
-	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ && \
-	$(RPCGEN) -h -o $@ $(srcdir)/proto/gfx.x
+	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ $@.tmp && \
+	$(RPCGEN) -h -o $@.tmp $(srcdir)/proto/gfx.x && mv $@.tmp $@
 proto/gfx_xdr.c: proto/gfx.x
-	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ && \
-	$(RPCGEN) -c $(srcdir)/proto/gfx.x | \
-	$(SED) -e 's|#include ".*gfx\.h"|#include "proto/gfx_xdr.h"|' > $@
+	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ $@.tmp && \
+	$(RPCGEN) -c -o $@.tmp $(srcdir)/proto/gfx.x && \
+	$(SED) -e 's|#include ".*gfx\.h"|#include "proto/gfx_xdr.h"|' \
+		$@.tmp > $@ && rm -f $@.tmp
+$(proto_libgfx_a_OBJECTS): proto/gfx_xdr.h
