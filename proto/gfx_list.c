@@ -159,8 +159,8 @@ static bool_t list_any(XDR *xdrs, const struct list *list)
 			.element = (xdrproc_t)xdr_##element_name,	\
 		});							\
 	}
-LIST(gfx_dirlist, gfx_dirent)
-LIST(gfx_dirplist, gfx_direntp)
-LIST(gfx_v3_dirplist, gfx_v3_direntp)
-LIST(gfx_locklist, gfx_lockent)
-LIST(gfx_proglist, gfx_progent)
+LIST(gfx_dirents, gfx_dirent)
+LIST(gfx_direntps, gfx_direntp)
+LIST(gfx_v3_direntps, gfx_v3_direntp)
+LIST(gfx_lockents, gfx_lockent)
+LIST(gfx_progents, gfx_progent)

@@ -9,8 +9,8 @@
  * most sizeof(gfx_pair) for each 4 bytes). That comparison needs a stream of
  * xdrmem_create(), the only kind that gfx_codec.h makes.
  *
- * The xdr_gfx_*list routines, declared in gfx_xdr.h, read and write linked
- * lists in a loop.
+ * The routines of the list types (gfx_dirents, gfx_lockents, ...), declared in
+ * gfx_xdr.h, read and write linked lists in a loop.
  */
 #ifndef FOREBRICK_PROTO_GFX_LIST_H
 #define FOREBRICK_PROTO_GFX_LIST_H

@@ -23,10 +23,11 @@ EXTRA_DIST += proto/gfx.x
 BUILT_SOURCES += proto/gfx_xdr.h
 CLEANFILES += proto/gfx_xdr.c proto/gfx_xdr.h
 
-# rpcgen does not overwrite, and names the header in the .c after its input.
+# rpcgen does not overwrite; it makes the guard of the .h from the output's name
+# and the #include of the .c from the input's.
 proto/gfx_xdr.h: proto/gfx.x
-	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ $@.tmp && \
-	$(RPCGEN) -h -o $@.tmp $(srcdir)/proto/gfx.x && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ && \
+	{ $(RPCGEN) -h -o $@ $(srcdir)/proto/gfx.x || { rm -f $@; exit 1; }; }
 proto/gfx_xdr.c: proto/gfx.x
 	$(AM_V_GEN)$(MKDIR_P) proto && rm -f $@ $@.tmp && \
 	$(RPCGEN) -c -o $@.tmp $(srcdir)/proto/gfx.x && \
