@@ -7,14 +7,20 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/buf.c daemon/buf.h \
 	daemon/call.c daemon/call.h \
 	daemon/clock.h \
-	daemon/conn.c daemon/conn.h \
+	daemon/close_reasons.def \
+	daemon/conn.c daemon/conn_plain.c daemon/conn.h \
 	daemon/guard.c daemon/guard.h \
+	daemon/join.c daemon/join.h \
 	daemon/listener.c daemon/listener.h \
 	daemon/log.c daemon/log.h \
 	daemon/options.def \
 	daemon/outq.c daemon/outq.h \
-	daemon/session.c daemon/session.h \
+	daemon/route.c daemon/route.h \
+	daemon/server.c daemon/server.h \
+	daemon/session.c daemon/session_host.c daemon/session.h \
+	daemon/session_trace.c daemon/session_trace.h \
 	daemon/settings.c daemon/settings.h \
+	daemon/socket.c daemon/socket.h \
 	daemon/trace.c daemon/trace.h \
 	daemon/trace_format.c daemon/trace_format.h \
 	daemon/worker.c daemon/worker.h
