@@ -172,6 +172,15 @@ void conn_flush(struct conn *c);
 /* Tell the peer that nothing more will be sent. */
 void conn_shutdown_send(struct conn *c);
 
+/*
+ * Between conn.c and conn_read.c: the callbacks of the read event, what has
+ * been read and not yet split, and forgetting it.
+ */
+void conn_readable(evutil_socket_t fd, short what, void *arg);
+void conn_drop_readable(evutil_socket_t fd, short what, void *arg);
+void conn_read_pending(struct conn *c);
+void conn_forget_input(struct conn *c);
+
 /* Read on, but forget everything until the peer ends: a lingering close. */
 void conn_drop_input(struct conn *c);
 

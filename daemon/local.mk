@@ -8,7 +8,7 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/call.c daemon/call.h \
 	daemon/clock.h \
 	daemon/close_reasons.def \
-	daemon/conn.c daemon/conn_plain.c daemon/conn.h \
+	daemon/conn.c daemon/conn_plain.c daemon/conn_read.c daemon/conn.h \
 	daemon/guard.c daemon/guard.h \
 	daemon/join.c daemon/join.h \
 	daemon/listener.c daemon/listener.h \
