@@ -13,6 +13,13 @@
 #include "proto/span.h"
 #include "proto/status.h"
 
+enum {
+	/* No string, opaque or dict on the wire is longer: a volfile is the
+	   longest of them. Nothing is allocated by it. */
+	GFP_BYTES_MAX = 64 << 20,
+	GFP_OWNER_MAX = 1024,	/* of a lock, in the peers' own structures */
+};
+
 enum gfp_kind {
 	GFP_K_END,	/* closes a list of fields */
 	/* 32 bits */
@@ -48,6 +55,15 @@ enum gfp_kind {
 	GFP_K_PROGLIST,	/* what DUMP answers */
 	GFP_KIND_LIMIT
 };
+
+/*
+ * The fewest bytes that a member of the kind takes: its size where that is
+ * fixed, else the form with nothing in it, which is all zero but for a dictx.
+ */
+size_t gfp_kind_min_size(enum gfp_kind kind);
+
+/* True when all members of the kind have the same size. */
+bool gfp_kind_is_fixed(enum gfp_kind kind);
 
 struct gfp_field {
 	const char *name;
