@@ -14,7 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+	LOG_LEVEL_ERROR,	/* somebody must act */
+	LOG_LEVEL_WARN,		/* degraded, still serving */
+	LOG_LEVEL_INFO,		/* lifecycle */
+	LOG_LEVEL_DEBUG,
+};
+
+/* By level, as in lines and in the configuration; ends with NULL. */
+extern const char *const log_level_names[];
 
 /*
  * What a line is about. Objects that log embed one. describe writes the prefix
@@ -27,28 +35,34 @@ struct log_obj {
 };
 
 /*
- * Limits the lines of one call site: at most burst at once and then one per
- * interval; what was left out is counted, and the next line says how many
+ * Limits the lines of one call site: at most ten at once and then one a second;
+ * what was left out is counted, and the next line that is written says how many
  * ("... (17 more like this)"). Static, zero-initialised, one per call site,
  * shared by all threads.
  */
 struct log_limit {
 	_Atomic uint64_t next_us;
-	_Atomic uint32_t burst_used;
 	_Atomic uint64_t left_out;
 };
 
 extern _Atomic int log_level_now;
 
 /*
- * Open the log: path NULL or "" means standard error. Returns false (and says
- * why on standard error) when the file cannot be opened; the former output
- * stays. Call again to change the file, log_reopen() after it was rotated.
+ * Open the log: path NULL or "" means standard error, which it also is before
+ * the first call. Returns false when the file cannot be opened, and says why in
+ * the former output, which stays with its level. Call again to change file or
+ * level, log_reopen() after the file was rotated. Main thread only; log_close()
+ * only when no other thread is left.
  */
 bool log_open(const char *path, enum log_level level);
 bool log_reopen(void);
 void log_close(void);
 
+/*
+ * Write one line. What is not printable ASCII, and "\", appears as \xNN, so
+ * nothing that a peer sent can look like a line of its own. At most 2048 bytes;
+ * a longer line ends in "...". Keeps errno.
+ */
 void log_write(enum log_level level, const struct log_obj *obj,
 	       struct log_limit *limit, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
