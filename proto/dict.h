@@ -27,7 +27,7 @@ enum gfp_dict_type {
 
 enum {
 	GFP_DICTX_HEAD = 12,	/* xdr_size, count, number of pairs */
-	GFP_DICT_KEY_MAX = 4096,
+	GFP_DICT_KEY_MAX = 4096,	/* closing NUL included */
 	GFP_DICT_PAIRS_MAX = 65536,
 	GFP_MDATA_SIZE = 36,
 };
@@ -44,16 +44,18 @@ struct gfp_pair {
  *
  *   size    its bytes, head included
  *
- * Returns GFP_OK, GFP_SHORT or GFP_BAD. O(1): trusts xdr_size as peers do
- * (rounded up to four) after comparing it with what is there; the pairs
- * themselves are checked by the walk.
+ * Returns GFP_OK, GFP_SHORT, GFP_TOO_BIG or GFP_BAD. O(1): trusts xdr_size as
+ * peers do (rounded up to four) after comparing it with what is there; the
+ * pairs themselves are checked by the walk.
  */
 GFP_MUST_CHECK enum gfp_status gfp_dictx_size(struct gfp_span in, size_t *size);
 
 /*
  * Walk the pairs. dict is the dict with its head (dictx), or the body of the
  * opaque<> (blob). Set *off to 0 first. GFP_OK with a pair; GFP_END; or
- * GFP_SHORT, GFP_TOO_BIG, GFP_BAD. A NULL or empty dict ends at once.
+ * GFP_SHORT, GFP_TOO_BIG, GFP_BAD. A NULL or empty dict ends at once. All pairs
+ * are checked when the walk begins: a dict that is wrong somewhere yields none,
+ * and a dict of which a pair came yields all.
  */
 GFP_MUST_CHECK enum gfp_status gfp_dictx_next(struct gfp_span dict, size_t *off,
 					      struct gfp_pair *pair);

@@ -13,8 +13,9 @@
 
 enum {
 	GFP_MARK_SIZE = 4,
-	/* xid, type and four more words: no RPC message is shorter. */
-	GFP_RECORD_MIN = 24,
+	/* xid, type and three more words, a denial: no RPC message is
+	   shorter, and bricks do send it. */
+	GFP_RECORD_MIN = 20,
 };
 
 struct gfp_mark {

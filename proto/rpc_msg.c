@@ -30,7 +30,6 @@ enum {
 	REJECT_DETAIL_OFF = 16,
 
 	AUTH_HEAD_SIZE = 8,	/* flavour, length */
-	AUTH_MAX = 400,		/* RFC 5531 section 8.2 */
 };
 
 /*
@@ -45,7 +44,7 @@ static enum gfp_status parse_auth(struct gfp_span in, size_t off,
 
 	if (!gfp_span_u32(in, off, flavour) || !gfp_span_u32(in, off + 4, &len))
 		return GFP_SHORT;
-	if (len > AUTH_MAX)
+	if (len > GFP_CRED_MAX)
 		return GFP_TOO_BIG;
 	off += AUTH_HEAD_SIZE;
 	if (!gfp_span_has(in, off, len + gfp_xdr_pad(len)))

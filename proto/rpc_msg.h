@@ -38,8 +38,10 @@ enum gfp_auth_flavour {
 
 enum {
 	GFP_CRED_MAX = 400,	/* bytes; bricks never answer a longer one */
-	/* Where the arguments begin at the latest: 40 + GFP_CRED_MAX. */
-	GFP_CALL_HEAD_MAX = 440,
+	/* Where the arguments begin at the latest: 40 bytes, credential and
+	   verifier. All peers send an empty verifier and so begin at 440 at the
+	   latest, but a brick takes one and even sends it back. */
+	GFP_CALL_HEAD_MAX = 840,
 	/* Results of an accepted reply with an empty verifier begin here. */
 	GFP_REPLY_HEAD_SIZE = 24,
 	GFP_RPC_VERSION = 2,
@@ -80,7 +82,10 @@ struct gfp_reply {
 	size_t results_off;	/* where results begin; 0 without results */
 };
 
-/* As gfp_call_parse(), for a reply. */
+/*
+ * As gfp_call_parse(), for a reply. GFP_BAD also for a reply or reject status
+ * that is none; an accept status that is none is reported as it came.
+ */
 GFP_MUST_CHECK enum gfp_status gfp_reply_parse(struct gfp_span in,
 					       struct gfp_reply *reply);
 
@@ -103,7 +108,7 @@ void gfp_reply_head_write(uint8_t *out, uint32_t xid);
 /*
  * Write the header of a call, without a record mark.
  *
- *   out    GFP_CALL_HEAD_MAX bytes or more
+ *   out    40 + GFP_CRED_MAX bytes or more
  *   call   xid, program, version, proc, cred_flavour and cred are used; cred
  *          must not exceed GFP_CRED_MAX; the verifier is written as none
  *
