@@ -1,1 +1,2 @@
 # files of tests/
+include tests/wire/local.mk
