@@ -29,7 +29,7 @@ struct buf {
 enum {
 	/* One read takes at most this: what measured best for 128 KiB records
 	   on loopback, and what HAProxy is set to where it is compared with. */
-	BUF_POOLED_SIZE = 256 * 1024,
+	BUF_POOLED_SIZE = 136 * 1024,
 	BUF_POOL_KEEP = 8,	/* free blocks kept; more go back to the system */
 };
 

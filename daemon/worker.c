@@ -185,7 +185,6 @@ static struct event_base *make_base(void)
 	if (config == NULL)
 		return NULL;
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
 	base = event_base_new_with_config(config);
 	event_config_free(config);
 	return base;
