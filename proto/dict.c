@@ -53,25 +53,6 @@ enum gfp_status gfp_dictx_size(struct gfp_span in, size_t *size)
 	return GFP_OK;
 }
 
-/* A length and its bytes, padded, at *off. */
-static enum gfp_status take_bytes(struct gfp_span in, size_t *off, uint32_t max,
-				  struct gfp_span *bytes)
-{
-	uint32_t len;
-	size_t padded;
-
-	if (!gfp_span_u32(in, *off, &len))
-		return GFP_SHORT;
-	if (len > max)
-		return GFP_TOO_BIG;
-	padded = len + gfp_xdr_pad(len);
-	if (!gfp_span_has(in, *off + 4, padded))
-		return GFP_SHORT;
-	*bytes = (struct gfp_span){ in.ptr + *off + 4, len };
-	*off += 4 + padded;
-	return GFP_OK;
-}
-
 static enum gfp_status take_value(struct gfp_span in, size_t *off,
 				  struct gfp_pair *pair)
 {
@@ -81,7 +62,7 @@ static enum gfp_status take_value(struct gfp_span in, size_t *off,
 		return GFP_BAD;
 	size = value_sizes[pair->type];
 	if (size == 0 && pair->type != GFP_D_UNKNOWN)
-		return take_bytes(in, off, GFP_BYTES_MAX, &pair->value);
+		return gfp_span_opaque(in, off, GFP_BYTES_MAX, &pair->value);
 	if (!gfp_span_has(in, *off, size))
 		return GFP_SHORT;
 	pair->value = (struct gfp_span){ in.ptr + *off, size };
@@ -108,7 +89,7 @@ static enum gfp_status take_pair(struct gfp_span in, size_t *off,
 	enum gfp_status status;
 
 	memset(pair, 0, sizeof(*pair));
-	status = take_bytes(in, off, GFP_DICT_KEY_MAX, &pair->key);
+	status = gfp_span_opaque(in, off, GFP_DICT_KEY_MAX, &pair->key);
 	if (status == GFP_OK)
 		status = trim_key(&pair->key);
 	if (status != GFP_OK)
@@ -281,7 +262,8 @@ void gfp_blob_add(struct gfp_blob_builder *b, const char *key,
 	size_t free_bytes = b->cap - b->len;
 	uint8_t *p = b->out + b->len;
 
-	if (b->is_full || value.len > free_bytes ||
+	if (b->is_full || key_len >= GFP_DICT_KEY_MAX ||
+	    value.len > GFP_BYTES_MAX || value.len > free_bytes ||
 	    BLOB_PAIR_HEAD_SIZE + key_len + 1 > free_bytes - value.len) {
 		b->is_full = true;
 		return;

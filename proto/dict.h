@@ -72,7 +72,8 @@ GFP_MUST_CHECK enum gfp_status gfp_blob_find(struct gfp_span dict,
 
 /*
  * Build a blob in a buffer of cap bytes: start, add, use b.len bytes. Adding
- * beyond cap sets is_full and changes nothing more.
+ * beyond cap, or more than a walk would take, sets is_full and changes nothing
+ * more.
  */
 struct gfp_blob_builder {
 	uint8_t *out;

@@ -52,25 +52,6 @@ static const uint8_t min_sizes[GFP_KIND_LIMIT] = {
 	[GFP_K_PROGLIST] = 4,
 };
 
-/* Read a length and its bytes at *off, and step over them and their padding. */
-static enum gfp_status take_bytes(struct gfp_span in, size_t *off, uint32_t max,
-				  struct gfp_span *bytes)
-{
-	uint32_t len;
-	size_t padded;
-
-	if (!gfp_span_u32(in, *off, &len))
-		return GFP_SHORT;
-	if (len > max)
-		return GFP_TOO_BIG;
-	padded = len + gfp_xdr_pad(len);
-	if (!gfp_span_has(in, *off + 4, padded))
-		return GFP_SHORT;
-	*bytes = (struct gfp_span){ in.ptr + *off + 4, len };
-	*off += 4 + padded;
-	return GFP_OK;
-}
-
 /* Step over size bytes at *off. */
 static enum gfp_status take_fixed(struct gfp_span in, size_t *off, size_t size,
 				  struct gfp_span *bytes)
@@ -109,7 +90,7 @@ static enum gfp_status take_flock(struct gfp_span in, size_t *off,
 	out->start = gfp_be64(head.ptr + 8);
 	out->len = gfp_be64(head.ptr + 16);
 	out->pid = gfp_be32(head.ptr + 24);
-	status = take_bytes(in, &at, GFP_OWNER_MAX, &out->lk_owner);
+	status = gfp_span_opaque(in, &at, GFP_OWNER_MAX, &out->lk_owner);
 	if (status == GFP_OK)
 		*off = at;
 	return status;
@@ -142,7 +123,7 @@ static enum gfp_status take_dirent_more(enum gfp_kind kind, struct gfp_span in,
 	if (status != GFP_OK)
 		return status;
 	if (is_v3)
-		return take_bytes(in, off, GFP_BYTES_MAX, &out->dict);
+		return gfp_span_opaque(in, off, GFP_BYTES_MAX, &out->dict);
 	return take_dictx(in, off, &out->dict);
 }
 
@@ -163,7 +144,7 @@ enum gfp_status gfp_dirent_next(enum gfp_kind kind, struct gfp_span raw,
 	out->ino = gfp_be64(head.ptr);
 	out->cookie = gfp_be64(head.ptr + 8);
 	out->type = gfp_be32(head.ptr + 20);
-	status = take_bytes(raw, &at, GFP_BYTES_MAX, &out->name);
+	status = gfp_span_opaque(raw, &at, GFP_BYTES_MAX, &out->name);
 	if (status == GFP_OK && kind != GFP_K_DIRLIST)
 		status = take_dirent_more(kind, raw, &at, out);
 	if (status == GFP_OK)
@@ -183,7 +164,7 @@ enum gfp_status gfp_lockent_next(struct gfp_span raw, size_t *off,
 	if (status == GFP_OK)
 		status = take_flock(raw, &at, &out->flock);
 	if (status == GFP_OK)
-		status = take_bytes(raw, &at, GFP_BYTES_MAX, &out->client);
+		status = gfp_span_opaque(raw, &at, GFP_BYTES_MAX, &out->client);
 	if (status == GFP_OK)
 		status = take_fixed(raw, &at, 4, &flags);
 	if (status != GFP_OK)
@@ -203,7 +184,7 @@ enum gfp_status gfp_progent_next(struct gfp_span raw, size_t *off,
 	memset(out, 0, sizeof(*out));
 	status = take_more(raw, &at);
 	if (status == GFP_OK)
-		status = take_bytes(raw, &at, GFP_BYTES_MAX, &out->name);
+		status = gfp_span_opaque(raw, &at, GFP_BYTES_MAX, &out->name);
 	if (status == GFP_OK)
 		status = take_fixed(raw, &at, 16, &numbers);
 	if (status != GFP_OK)
@@ -225,7 +206,7 @@ static enum gfp_status measure_bytes(enum gfp_kind kind, struct gfp_span in,
 
 	(void)kind;
 	*size = 0;
-	return take_bytes(in, size, GFP_BYTES_MAX, &bytes);
+	return gfp_span_opaque(in, size, GFP_BYTES_MAX, &bytes);
 }
 
 static enum gfp_status measure_flock(enum gfp_kind kind, struct gfp_span in,

@@ -28,8 +28,6 @@ enum {
 	VERF_OFF = 12,
 	REJECT_OFF = 12,
 	REJECT_DETAIL_OFF = 16,
-
-	AUTH_HEAD_SIZE = 8,	/* flavour, length */
 };
 
 /*
@@ -40,18 +38,15 @@ static enum gfp_status parse_auth(struct gfp_span in, size_t off,
 				  uint32_t *flavour, struct gfp_span *body,
 				  size_t *next)
 {
-	uint32_t len;
+	enum gfp_status status;
 
-	if (!gfp_span_u32(in, off, flavour) || !gfp_span_u32(in, off + 4, &len))
+	if (!gfp_span_u32(in, off, flavour))
 		return GFP_SHORT;
-	if (len > GFP_CRED_MAX)
-		return GFP_TOO_BIG;
-	off += AUTH_HEAD_SIZE;
-	if (!gfp_span_has(in, off, len + gfp_xdr_pad(len)))
-		return GFP_SHORT;
-	*body = (struct gfp_span){ in.ptr + off, len };
-	*next = off + len + gfp_xdr_pad(len);
-	return GFP_OK;
+	off += 4;
+	status = gfp_span_opaque(in, &off, GFP_CRED_MAX, body);
+	if (status == GFP_OK)
+		*next = off;
+	return status;
 }
 
 enum gfp_status gfp_call_parse(struct gfp_span in, struct gfp_call *call)

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/status.h"
+
 #define GFP_MUST_CHECK __attribute__((warn_unused_result))
 
 struct gfp_span {
@@ -73,6 +75,30 @@ GFP_MUST_CHECK static inline bool gfp_span_u64(struct gfp_span s, size_t off,
 		return false;
 	*out = gfp_be64(s.ptr + off);
 	return true;
+}
+
+/*
+ * Step over an XDR opaque<> or string at *off: a length, that many bytes, their
+ * padding. Sets bytes and moves *off on GFP_OK alone. GFP_TOO_BIG beyond max,
+ * else GFP_SHORT when s ends inside.
+ */
+GFP_MUST_CHECK static inline enum gfp_status
+gfp_span_opaque(struct gfp_span s, size_t *off, uint32_t max,
+		struct gfp_span *bytes)
+{
+	uint32_t len;
+	size_t padded;
+
+	if (!gfp_span_u32(s, *off, &len))
+		return GFP_SHORT;
+	if (len > max)
+		return GFP_TOO_BIG;
+	padded = len + gfp_xdr_pad(len);
+	if (!gfp_span_has(s, *off + 4, padded))
+		return GFP_SHORT;
+	*bytes = (struct gfp_span){ s.ptr + *off + 4, len };
+	*off += 4 + padded;
+	return GFP_OK;
 }
 
 /* The part of s from off on; empty when off lies behind its end. */

@@ -1,2 +1,3 @@
 # files of tests/
 include tests/wire/local.mk
+include tests/unit/local.mk
