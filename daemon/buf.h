@@ -27,8 +27,9 @@ struct buf {
 };
 
 enum {
-	/* One read takes at most this: what measured best for 128 KiB records
-	   on loopback, and what HAProxy is set to where it is compared with. */
+	/* One read takes at most this: a READ reply of 128 KiB with its head,
+	   which is what a FUSE client asks for, and no more, so that the block
+	   stays in the second-level cache. */
 	BUF_POOLED_SIZE = 136 * 1024,
 	BUF_POOL_KEEP = 8,	/* free blocks kept; more go back to the system */
 };
