@@ -20,6 +20,12 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/session.c daemon/session_host.c daemon/session.h \
 	daemon/session_trace.c daemon/session_trace.h \
 	daemon/settings.c daemon/settings.h \
+	daemon/settings_file.c daemon/settings_file.h \
+	daemon/settings_print.c \
+	daemon/settings_problem.c daemon/settings_problem.h \
+	daemon/settings_row.c daemon/settings_row.h \
+	daemon/settings_text.c daemon/settings_text.h \
+	daemon/settings_value.c \
 	daemon/socket.c daemon/socket.h \
 	daemon/trace.c daemon/trace.h \
 	daemon/trace_format.c daemon/trace_format.h \

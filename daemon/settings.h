@@ -22,6 +22,8 @@ enum trace_format { TRACE_TEXT, TRACE_JSON };
 
 /* Field types of the rows; enumerations are int, so that rows can be uniform. */
 #define SETTINGS_FIELD_STRING char *
+#define SETTINGS_FIELD_LISTEN_ADDR char *
+#define SETTINGS_FIELD_BRICK_ADDR char *
 #define SETTINGS_FIELD_INT int64_t
 #define SETTINGS_FIELD_BOOL bool
 #define SETTINGS_FIELD_BYTES uint64_t
@@ -50,16 +52,23 @@ struct settings {
 	struct listener_settings *listeners;
 };
 
-/* An error for the caller to print: "file:12: what was wrong; what is right". */
+/*
+ * Errors for the caller to print: "file:12: what was wrong: what is right". One
+ * a line, without a last newline; what finds no room is counted at the end.
+ */
 struct settings_error {
-	char text[512];
+	char text[2048];
 };
 
 /*
- * What the command line adds to a file or replaces one with: pairs of option
- * name (as in options.def) and value, in order. listen and brick make up the
- * one listener "main"; other listener options given here hold for every
- * listener that does not set them itself... globals override the file.
+ * An option given on the command line: name (as in options.def) and value as
+ * text. In order; of two with the same name the later one holds.
+ *
+ *   listen, brick    both or neither, each once: they make one more listener,
+ *                    called "main"
+ *   other LISTENER   for "main", and for each listener of the file whose section
+ *                    does not set the option: a default, not an override
+ *   GLOBAL           instead of what the file says
  */
 struct settings_override {
 	const char *name;
@@ -72,8 +81,8 @@ struct settings_override {
  *   path       file, or NULL for the command line alone
  *   overrides  count of them; borrowed for the call
  *
- * Returns a snapshot with one reference, or NULL with every problem found in
- * the error text (the first 512 bytes of it).
+ * Returns a snapshot with one reference and at least one listener, or NULL with
+ * every problem found in the error text. Main thread only.
  */
 struct settings *settings_load(const char *path,
 			       const struct settings_override *overrides,
@@ -90,11 +99,14 @@ void settings_put(struct settings *s);			/* NULL is allowed */
 bool settings_can_reload(const struct settings *from, const struct settings *to,
 			 struct settings_error *error);
 
-/* Write the whole configuration, defaults included, as a file would have it. */
+/* Write all of it, defaults included, as a file would have it. */
 void settings_print(const struct settings *s, FILE *out);
 
-/* Write the commented sample file (conf/), the mdoc option list (manual). */
+/*
+ * Write the commented sample file (conf/), and the mdoc list items of the manual
+ * for one of the two kinds of options.
+ */
 void settings_print_sample(FILE *out);
-void settings_print_mdoc(FILE *out);
+void settings_print_mdoc(bool is_listener, FILE *out);
 
 #endif

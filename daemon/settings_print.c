@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings_print - the configuration, its sample and its manual as text.
+ *
+ * Owns: nothing. Any thread.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "daemon/settings_row.h"
+
+enum { WIDTH = 78 };
+
+static const char *const apply_texts[] = {
+	[SETTINGS_RELOAD] = "a reload changes it at once",
+	[SETTINGS_NEW] = "a reload changes it for sessions that begin later",
+	[SETTINGS_RESTART] = "a change needs a restart",
+};
+
+/* "$" would begin the name of an environment variable. */
+static void print_quoted(const char *text, FILE *out)
+{
+	putc('"', out);
+	for (; *text != '\0'; text++) {
+		if (strchr("\"\\$", *text) != NULL)
+			putc('\\', out);
+		putc(*text, out);
+	}
+	putc('"', out);
+}
+
+static void print_setting(const struct settings_row *row, const char *indent,
+			  const char *value, FILE *out)
+{
+	fprintf(out, "%s%s = ", indent, row->name);
+	if (settings_type_is_text(row->type))
+		print_quoted(value, out);
+	else
+		fputs(value, out);
+	putc('\n', out);
+}
+
+static void print_scope(const void *base, bool is_listener, const char *indent,
+			FILE *out)
+{
+	char value[SETTINGS_VALUE_MAX];
+
+	for (size_t i = 0; i < SETTINGS_ROW_COUNT; i++) {
+		const struct settings_row *row = &settings_rows[i];
+
+		if (row->is_listener != is_listener)
+			continue;
+		settings_value_print(row, (const char *)base + row->offset,
+				     value, sizeof(value));
+		print_setting(row, indent, value, out);
+	}
+}
+
+void settings_print(const struct settings *s, FILE *out)
+{
+	print_scope(s, false, "", out);
+	for (size_t i = 0; i < s->listener_count; i++) {
+		fputs("\nlistener ", out);
+		print_quoted(s->listeners[i].name, out);
+		fputs(" {\n", out);
+		print_scope(&s->listeners[i], true, "\t", out);
+		fputs("}\n", out);
+	}
+}
+
+/* The words of a text in lines of a comment. */
+static void print_comment(const char *indent, const char *text, FILE *out)
+{
+	size_t column = 0, tab = indent[0] == '\t' ? 8 : 0;
+
+	while (*text != '\0') {
+		size_t word = strcspn(text, " ");
+
+		if (column == 0 || column + 1 + word > WIDTH) {
+			fprintf(out, "%s%s#", column > 0 ? "\n" : "", indent);
+			column = tab + 1;
+		}
+		fprintf(out, " %.*s", (int)word, text);
+		column += 1 + word;
+		text += word;
+		text += strspn(text, " ");
+	}
+	putc('\n', out);
+}
+
+/* Addresses have no default, so the sample shows one, in force. */
+static const char *sample_address(const struct settings_row *row)
+{
+	if (row->type == SETTINGS_LISTEN_ADDR)
+		return "127.0.0.1:24107";
+	if (row->type == SETTINGS_BRICK_ADDR)
+		return "127.0.0.1:49152";
+	return NULL;
+}
+
+/* "A whole number from 0 to 256; a change needs a restart." */
+static void describe_row(const struct settings_row *row, char *out, size_t cap)
+{
+	char what[256] = "required";	/* its help says of what form it is */
+
+	if (row->type == SETTINGS_STRING)
+		strcpy(what, "text");
+	else if (sample_address(row) == NULL)
+		settings_value_describe(row, what, sizeof(what));
+	what[0] = (char)toupper((unsigned char)what[0]);
+	snprintf(out, cap, "%s; %s.", what, apply_texts[row->apply]);
+}
+
+static void print_sample_row(const struct settings_row *row, FILE *out)
+{
+	const char *indent = row->is_listener ? "\t" : "";
+	const char *address = sample_address(row);
+	char text[512], commented[8];
+
+	putc('\n', out);
+	print_comment(indent, row->help, out);
+	describe_row(row, text, sizeof(text));
+	print_comment(indent, text, out);
+	snprintf(commented, sizeof(commented), "%s#", indent);
+	if (address != NULL)
+		print_setting(row, indent, address, out);
+	else
+		print_setting(row, commented, row->default_text, out);
+}
+
+static void print_sample_scope(bool is_listener, FILE *out)
+{
+	for (size_t i = 0; i < SETTINGS_ROW_COUNT; i++)
+		if (settings_rows[i].is_listener == is_listener)
+			print_sample_row(&settings_rows[i], out);
+}
+
+void settings_print_sample(FILE *out)
+{
+	fputs("# Sample configuration of forebrickd(8); forebrick.conf(5) "
+	      "explains the form.\n"
+	      "# An option in a comment has its default. Sizes take KiB, MiB, "
+	      "GiB, TiB, times\n# us, ms, s, min, h; a plain number is bytes or "
+	      "seconds.\n", out);
+	print_sample_scope(false, out);
+	fputs("\n# One section for each brick; the name is what log and trace "
+	      "call it.\nlistener \"main\" {", out);
+	print_sample_scope(true, out);
+	fputs("}\n", out);
+}
+
+/* mdoc wants each sentence on a line of its own. */
+static void print_mdoc_text(const char *text, FILE *out)
+{
+	if (strchr(".'", text[0]) != NULL)
+		fputs("\\&", out);
+	for (; *text != '\0'; text++) {
+		if (text[0] == '.' && text[1] == ' ') {
+			fputs(".\n", out);
+			text++;
+		} else if (*text == '\\') {
+			fputs("\\e", out);
+		} else {
+			putc(*text, out);
+		}
+	}
+	putc('\n', out);
+}
+
+static void print_mdoc_row(const struct settings_row *row, FILE *out)
+{
+	char text[512];
+
+	fprintf(out, ".It Cm %s Li = Ar %s\n", row->name,
+		settings_type_placeholder(row->type));
+	print_mdoc_text(row->help, out);
+	describe_row(row, text, sizeof(text));
+	print_mdoc_text(text, out);
+	if (row->default_text[0] != '\0')
+		fprintf(out, "The default is\n.Li %s .\n", row->default_text);
+}
+
+void settings_print_mdoc(bool is_listener, FILE *out)
+{
+	for (size_t i = 0; i < SETTINGS_ROW_COUNT; i++)
+		if (settings_rows[i].is_listener == is_listener)
+			print_mdoc_row(&settings_rows[i], out);
+}
