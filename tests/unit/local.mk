@@ -34,3 +34,17 @@ tests_unit_test_names_SOURCES = tests/unit/test_names.c $(unit_headers)
 tests_unit_test_names_CFLAGS = $(proto_test_cflags)
 tests_unit_test_names_LDADD = $(proto_test_ldadd)
 endif
+
+# The XDR types. test_gfx puts itself between them and gfx_list.c.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_gfx
+TESTS += tests/unit/test_gfx
+fixture_sources = tests/unit/fixture.c tests/unit/fixture.h $(unit_headers)
+gfx_test_ldadd = proto/libgfx.a proto/libgfp.a $(TIRPC_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_gfx_SOURCES = tests/unit/test_gfx.c $(fixture_sources)
+tests_unit_test_gfx_CFLAGS = $(proto_test_cflags)
+tests_unit_test_gfx_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=gfx_list_bytes,--wrap=gfx_list_string,--wrap=gfx_list_array
+tests_unit_test_gfx_LDADD = $(gfx_test_ldadd)
+endif
