@@ -4,6 +4,7 @@ noinst_LIBRARIES += daemon/libforebrick.a
 # Everything but main(), so that tests link the same objects.
 daemon_libforebrick_a_SOURCES = \
 	daemon/addr.c daemon/addr.h \
+	daemon/args.c daemon/args.h \
 	daemon/buf.c daemon/buf.h \
 	daemon/call.c daemon/call.h \
 	daemon/clock.h \
@@ -14,6 +15,7 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/listener.c daemon/listener.h \
 	daemon/log.c daemon/log.h \
 	daemon/options.def \
+	daemon/notify.c daemon/notify.h \
 	daemon/outq.c daemon/outq.h \
 	daemon/route.c daemon/route.h \
 	daemon/server.c daemon/server.h \

@@ -5,8 +5,11 @@
 #ifndef FOREBRICK_DAEMON_NOTIFY_H
 #define FOREBRICK_DAEMON_NOTIFY_H
 
-void notify_ready(void);
+void notify_ready(void);	/* also when a reload is over */
 void notify_reloading(void);
 void notify_stopping(void);
+
+/* One line for "systemctl status"; those above set one, too. */
+void notify_status(const char *text);
 
 #endif

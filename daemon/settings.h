@@ -109,4 +109,7 @@ void settings_print(const struct settings *s, FILE *out);
 void settings_print_sample(FILE *out);
 void settings_print_mdoc(bool is_listener, FILE *out);
 
+/* Write the options as --help lists them. */
+void settings_print_help(FILE *out);
+
 #endif

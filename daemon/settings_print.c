@@ -70,20 +70,24 @@ void settings_print(const struct settings *s, FILE *out)
 	}
 }
 
-/* The words of a text in lines of a comment. */
-static void print_comment(const char *indent, const char *text, FILE *out)
+/* The words of a text, in lines that begin with lead. */
+static void print_wrapped(const char *lead, const char *text, FILE *out)
 {
-	size_t column = 0, tab = indent[0] == '\t' ? 8 : 0;
+	size_t start = strlen(lead) + (lead[0] == '\t' ? 7 : 0);
+	size_t column = 0;
 
 	while (*text != '\0') {
 		size_t word = strcspn(text, " ");
 
 		if (column == 0 || column + 1 + word > WIDTH) {
-			fprintf(out, "%s%s#", column > 0 ? "\n" : "", indent);
-			column = tab + 1;
+			fprintf(out, "%s%s", column > 0 ? "\n" : "", lead);
+			column = start;
+		} else {
+			putc(' ', out);
+			column++;
 		}
-		fprintf(out, " %.*s", (int)word, text);
-		column += 1 + word;
+		fprintf(out, "%.*s", (int)word, text);
+		column += word;
 		text += word;
 		text += strspn(text, " ");
 	}
@@ -115,19 +119,19 @@ static void describe_row(const struct settings_row *row, char *out, size_t cap)
 
 static void print_sample_row(const struct settings_row *row, FILE *out)
 {
-	const char *indent = row->is_listener ? "\t" : "";
+	const char *lead = row->is_listener ? "\t# " : "# ";
 	const char *address = sample_address(row);
-	char text[512], commented[8];
+	char text[512];
 
 	putc('\n', out);
-	print_comment(indent, row->help, out);
+	print_wrapped(lead, row->help, out);
 	describe_row(row, text, sizeof(text));
-	print_comment(indent, text, out);
-	snprintf(commented, sizeof(commented), "%s#", indent);
+	print_wrapped(lead, text, out);
 	if (address != NULL)
-		print_setting(row, indent, address, out);
+		print_setting(row, row->is_listener ? "\t" : "", address, out);
 	else
-		print_setting(row, commented, row->default_text, out);
+		print_setting(row, row->is_listener ? "\t#" : "#",
+			      row->default_text, out);
 }
 
 static void print_sample_scope(bool is_listener, FILE *out)
@@ -187,4 +191,26 @@ void settings_print_mdoc(bool is_listener, FILE *out)
 	for (size_t i = 0; i < SETTINGS_ROW_COUNT; i++)
 		if (settings_rows[i].is_listener == is_listener)
 			print_mdoc_row(&settings_rows[i], out);
+}
+
+/* "  --max-queue SIZE" */
+static void print_help_head(const struct settings_row *row, FILE *out)
+{
+	fputs("  --", out);
+	for (const char *p = row->name; *p != '\0'; p++)
+		putc(*p == '_' ? '-' : *p, out);
+	putc(' ', out);
+	for (const char *p = settings_type_placeholder(row->type); *p; p++)
+		putc(toupper((unsigned char)*p), out);
+	if (row->default_text[0] != '\0')
+		fprintf(out, "  [%s]", row->default_text);
+	putc('\n', out);
+}
+
+void settings_print_help(FILE *out)
+{
+	for (size_t i = 0; i < SETTINGS_ROW_COUNT; i++) {
+		print_help_head(&settings_rows[i], out);
+		print_wrapped("        ", settings_rows[i].help, out);
+	}
 }
