@@ -114,12 +114,25 @@ static void check_guard(const struct gfp_program *program,
 
 static void every_row_with_an_fd_is_guarded(void **state)
 {
-	const struct gfp_proc *namelink =
-		gfp_proc_find(GFP_PROG_FOP, GFP_FOP_V400, GFP_FOP_NAMELINK);
-
 	(void)state;
 	each_row(check_guard);
-	assert_int_equal(namelink->guard, GFP_GUARD_REFUSE);
+}
+
+static void what_kills_a_brick_is_refused(void **state)
+{
+	static const struct {
+		uint32_t version, proc;
+	} deadly[] = {
+		{ GFP_FOP_V400, GFP_FOP_NAMELINK },
+		{ GFP_FOP_V400, GFP_FOP_SETACTIVELK },
+		{ GFP_FOP_V330, GFP_FOP_SETACTIVELK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(deadly); i++)
+		assert_int_equal(gfp_proc_find(GFP_PROG_FOP, deadly[i].version,
+					       deadly[i].proc)->guard,
+				 GFP_GUARD_REFUSE);
 }
 
 static void payload_follows_where_protocol_says(void **state)
@@ -344,6 +357,7 @@ int main(void)
 		cmocka_unit_test(columns_agree_with_the_layout),
 		cmocka_unit_test(nothing_of_variable_length_precedes_a_column),
 		cmocka_unit_test(every_row_with_an_fd_is_guarded),
+		cmocka_unit_test(what_kills_a_brick_is_refused),
 		cmocka_unit_test(payload_follows_where_protocol_says),
 		cmocka_unit_test(every_failed_reply_parses_by_its_own_layout),
 		cmocka_unit_test(a_failed_read_is_the_one_that_a_brick_sends),
