@@ -1,3 +1,4 @@
 # files of tests/
 include tests/wire/local.mk
 include tests/unit/local.mk
+include tests/integration/local.mk

@@ -1,0 +1,16 @@
+# The integration ring: real peers, root, FUSE. Not in TESTS, so neither "make
+# check" nor "make distcheck" needs them: tests/check.sh runs these scripts, and
+# each runs by itself.
+if HAVE_GFAPI
+check_PROGRAMS += tests/integration/gfapi_client
+tests_integration_gfapi_client_SOURCES = tests/integration/gfapi_client.c
+tests_integration_gfapi_client_CFLAGS = $(AM_CFLAGS) $(GFAPI_CFLAGS)
+tests_integration_gfapi_client_LDADD = $(GFAPI_LIBS)
+endif
+
+EXTRA_DIST += \
+	tests/integration/lib.sh \
+	tests/integration/volfiles.sh \
+	tests/integration/posix_probe.py \
+	tests/integration/fuse-probe.sh \
+	tests/integration/gfapi-probe.sh
