@@ -36,7 +36,7 @@ static const struct own_option {
 	{ "check", 't', no_argument, "-t, --check",
 	  "Check the configuration and exit." },
 	{ "print-config", PRINT_CONFIG, no_argument, "--print-config",
-	  "Print the configuration in force, defaults included, and exit." },
+	  "Print the whole configuration and exit." },
 	{ "trace", ROW_FIRST + SETTINGS_INDEX_trace_file, required_argument,
 	  "--trace FILE", "Short for --trace-file." },
 	{ "version", 'V', no_argument, "-V, --version",

@@ -3,8 +3,8 @@
  * settings_text - the bytes of a configuration file, made fit for libconfuse.
  *
  * libconfuse 3.3 counts two lines too many for each comment, drops what it does
- * not know without a word, takes the end of the file for the end of a comment,
- * and ends the process when a read fails. So it gets a text in memory whose
+ * not know without a word, takes the end of the file for the end of a comment or
+ * of a section, and ends the process when a read fails. So it gets a text in memory whose
  * comments are blanks, and in which these do not occur.
  *
  * Owns: nothing. Any thread.
@@ -47,6 +47,8 @@ static char *read_fd(int fd, size_t *len)
 struct cursor {
 	char *at;
 	int line;
+	int depth;		/* of { not closed yet */
+	int open_line;		/* of the last { */
 	const char *path;
 	struct settings_problems *problems;
 };
@@ -120,11 +122,22 @@ static bool refuse_stray(struct cursor *c)
 	return false;
 }
 
+static void count_brace(struct cursor *c)
+{
+	if (*c->at == '{') {
+		c->depth++;
+		c->open_line = c->line;
+	} else if (*c->at == '}') {
+		c->depth--;
+	}
+}
+
 static bool make_fit(char *text, struct cursor *c)
 {
 	bool ok = true;
 
 	while (ok && *c->at != '\0') {
+		count_brace(c);
 		if (*c->at == '#' ||
 		    (strncmp(c->at, "//", 2) == 0 && begins_word(c, text)))
 			ok = blank_line_comment(c);
@@ -137,13 +150,17 @@ static bool make_fit(char *text, struct cursor *c)
 		else
 			step(c);
 	}
-	return ok;
+	if (!ok || c->depth <= 0)
+		return ok;
+	settings_problem(c->problems, c->path, c->open_line,
+			 "this { is not closed: } is missing");
+	return false;
 }
 
 char *settings_text_read(const char *path, struct settings_problems *problems)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct cursor c = { NULL, 1, path, problems };
+	struct cursor c = { .line = 1, .path = path, .problems = problems };
 	char *text;
 	size_t len;
 

@@ -48,3 +48,42 @@ tests_unit_test_gfx_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=gfx_list_bytes,--wrap=gfx_list_string,--wrap=gfx_list_array
 tests_unit_test_gfx_LDADD = $(gfx_test_ldadd)
 endif
+
+# The layouts on records of real peers; the types come with the fixtures.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_wire
+TESTS += tests/unit/test_wire
+tests_unit_test_wire_SOURCES = tests/unit/test_wire.c $(fixture_sources)
+tests_unit_test_wire_CFLAGS = $(proto_test_cflags)
+tests_unit_test_wire_LDADD = $(gfx_test_ldadd)
+endif
+
+# Configuration, log and command line; each a program of its name.
+if HAVE_CMOCKA
+tool_tests = \
+	tests/unit/test_log \
+	tests/unit/test_settings \
+	tests/unit/test_settings_file \
+	tests/unit/test_args
+check_PROGRAMS += $(tool_tests)
+TESTS += $(tool_tests)
+
+daemon_test_ldadd = daemon/libforebrick.a proto/libgfp.a proto/libgfx.a \
+	$(EVENT_LIBS) $(CONFUSE_LIBS) $(SYSTEMD_LIBS) $(TIRPC_LIBS) \
+	$(CMOCKA_LIBS) -lpthread
+
+tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/test.h
+tests_unit_test_log_CFLAGS = $(proto_test_cflags)
+tests_unit_test_log_LDADD = $(daemon_test_ldadd)
+tests_unit_test_settings_SOURCES = tests/unit/test_settings.c \
+	tests/unit/settings_help.h tests/unit/test.h
+tests_unit_test_settings_CFLAGS = $(proto_test_cflags)
+tests_unit_test_settings_LDADD = $(daemon_test_ldadd)
+tests_unit_test_settings_file_SOURCES = tests/unit/test_settings_file.c \
+	tests/unit/settings_help.h tests/unit/test.h
+tests_unit_test_settings_file_CFLAGS = $(proto_test_cflags)
+tests_unit_test_settings_file_LDADD = $(daemon_test_ldadd)
+tests_unit_test_args_SOURCES = tests/unit/test_args.c tests/unit/test.h
+tests_unit_test_args_CFLAGS = $(proto_test_cflags)
+tests_unit_test_args_LDADD = $(daemon_test_ldadd)
+endif
