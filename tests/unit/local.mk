@@ -87,3 +87,16 @@ tests_unit_test_args_SOURCES = tests/unit/test_args.c tests/unit/test.h
 tests_unit_test_args_CFLAGS = $(proto_test_cflags)
 tests_unit_test_args_LDADD = $(daemon_test_ldadd)
 endif
+
+# The XDR types against GlusterFS's own.
+if HAVE_CMOCKA
+if HAVE_GFXDR
+check_PROGRAMS += tests/unit/test_oracle
+TESTS += tests/unit/test_oracle
+tests_unit_test_oracle_SOURCES = tests/unit/test_oracle.c \
+	tests/unit/oracle.def tests/unit/different.h tests/unit/bytes.h \
+	tests/unit/test.h
+tests_unit_test_oracle_CFLAGS = $(proto_test_cflags) $(GFXDR_CFLAGS)
+tests_unit_test_oracle_LDADD = $(gfx_test_ldadd) $(GFXDR_LIBS)
+endif
+endif

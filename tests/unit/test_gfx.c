@@ -43,7 +43,7 @@ static struct note {
 } notes[NOTES_MAX];
 static size_t note_count;
 
-/* The length word that comes next; true when the input cannot hold that much. */
+/* The length word that comes next; true when the input cannot hold so much. */
 static bool note_length(XDR *xdrs, u_int max)
 {
 	u_int pos = xdr_getpos(xdrs);
