@@ -34,7 +34,7 @@ enum {
 
 struct gfp_pair {
 	struct gfp_span key;	/* closing NUL excluded, in both forms */
-	uint32_t type;		/* enum gfp_dict_type; GFP_D_UNKNOWN in a blob */
+	uint32_t type;		/* GFP_D_...; GFP_D_UNKNOWN in a blob */
 	struct gfp_span value;	/* value bytes: no length word, no padding */
 	uint64_t num;		/* GFP_D_INT, GFP_D_UINT, GFP_D_DOUBLE (bits) */
 };

@@ -42,7 +42,8 @@ enum { NONE = GFP_NONE };
 #define LOCKLIST(name) FIELD(name, LOCKLIST)
 #define PROGLIST(name) FIELD(name, PROGLIST)
 
-#define LAYOUT(...) ((const struct gfp_field[]){ __VA_ARGS__ { NULL, GFP_K_END } })
+#define LAYOUT(...) \
+	((const struct gfp_field[]){ __VA_ARGS__ { NULL, GFP_K_END } })
 #define CALL(fields) LAYOUT(fields)
 #define REPLY(fields) LAYOUT(fields)
 #define EMPTY LAYOUT()

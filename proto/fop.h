@@ -46,7 +46,8 @@ struct gfp_proc {
 };
 
 struct gfp_program {
-	const char *name;	/* "fop", "handshake", "portmap", "dump", "callback" */
+	/* "fop", "handshake", "portmap", "dump", "callback" */
+	const char *name;
 	uint32_t number, version;
 	uint32_t proc_limit;	/* one more than the highest number */
 	const struct gfp_proc *const *procs; /* by number; NULL: no such row */

@@ -134,8 +134,9 @@ struct gfp_dirent {
 	uint64_t cookie;
 	uint32_t type;
 	struct gfp_span name;
-	struct gfp_span iatt;	/* DIRPLIST: iattx, DIRPLIST3: iatt3; else empty */
-	struct gfp_span dict;	/* DIRPLIST: dictx, DIRPLIST3: blob body */
+	/* DIRPLIST: iattx, dictx; DIRPLIST3: iatt3, blob body; else empty */
+	struct gfp_span iatt;
+	struct gfp_span dict;
 };
 GFP_MUST_CHECK enum gfp_status gfp_dirent_next(enum gfp_kind kind,
 					       struct gfp_span raw, size_t *off,

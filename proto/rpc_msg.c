@@ -250,14 +250,16 @@ size_t gfp_cred_write(uint8_t *out, uint32_t flavour,
 		      const struct gfp_cred *cred)
 {
 	bool is_v3 = flavour == GFP_AUTH_GLUSTERFS_V3;
+	struct gfp_span groups = { cred->groups.ptr,
+				   4 * (size_t)cred->group_count };
 	size_t owner_len = cred->lk_owner.len;
 	size_t len = is_v3 ? 36 : 20;	/* all but groups and owner */
 
 	if (!is_v3 && flavour != GFP_AUTH_GLUSTERFS_V2)
 		return 0;
 	if (owner_len > GFP_CRED_MAX || cred->group_count > GFP_CRED_MAX / 4 ||
-	    len + 4 * (size_t)cred->group_count + owner_len +
-			    gfp_xdr_pad(owner_len) > GFP_CRED_MAX)
+	    len + groups.len + owner_len + gfp_xdr_pad(owner_len) >
+		    GFP_CRED_MAX)
 		return 0;
 	len = PUT_WORDS(out, (uint32_t)cred->pid, cred->uid, cred->gid);
 	if (is_v3)
@@ -265,8 +267,7 @@ size_t gfp_cred_write(uint8_t *out, uint32_t flavour,
 				 (uint32_t)(cred->ctime_sec >> 32),
 				 (uint32_t)cred->ctime_sec);
 	len += PUT_WORDS(out + len, cred->group_count);
-	len += put_padded(out + len, (struct gfp_span){
-				cred->groups.ptr, 4 * (size_t)cred->group_count });
+	len += put_padded(out + len, groups);
 	len += PUT_WORDS(out + len, (uint32_t)owner_len);
 	return len + put_padded(out + len, cred->lk_owner);
 }

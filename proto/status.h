@@ -8,7 +8,7 @@
 enum gfp_status {
 	GFP_OK,		/* done; every output is set */
 	GFP_END,	/* an iterator has nothing more; the input was whole */
-	GFP_SHORT,	/* the input ends too early; more bytes could complete it */
+	GFP_SHORT,	/* the input ends too early; more bytes could help */
 	GFP_SPLIT,	/* not the last fragment of its record: join first */
 	GFP_TOO_BIG,	/* a length in the input exceeds its stated maximum */
 	GFP_BAD,	/* not what the protocol allows, whatever may follow */

@@ -25,7 +25,8 @@ static void check_cred(const struct gfp_call *call)
 	ENSURE(len > 0 && len <= call->cred.len + gfp_xdr_pad(call->cred.len));
 	ENSURE(gfp_cred_parse(call->cred_flavour, (struct gfp_span){ out, len },
 			      &again) == GFP_OK);
-	ENSURE(again.pid == cred.pid && again.lk_owner.len == cred.lk_owner.len);
+	ENSURE(again.pid == cred.pid);
+	ENSURE(again.lk_owner.len == cred.lk_owner.len);
 	len -= gfp_xdr_pad(cred.lk_owner.len);
 	ENSURE(memcmp(out, call->cred.ptr, len) == 0);
 }

@@ -202,10 +202,9 @@ static void check_error(const struct gfp_program *program,
 	for (size_t cap = 0; cap < len; cap++) {
 		struct gfp_span small = view_of((struct gfp_span){ out, len },
 						cap);
+		uint8_t *at = (uint8_t *)(uintptr_t)small.ptr;
 
-		assert_int_equal(gfp_error_results(
-					 proc, 9, (uint8_t *)(uintptr_t)small.ptr,
-					 cap), 0);
+		assert_int_equal(gfp_error_results(proc, 9, at, cap), 0);
 		assert_int_equal(parse_error(proc, small, &fields), GFP_SHORT);
 		drop(small);
 	}
@@ -266,7 +265,7 @@ static void payload_begins_behind_the_members(void **state)
 	each_row(check_payload_off);
 }
 
-static void payload_offsets_with_empty_xdata_are_those_of_the_notes(void **state)
+static void payload_behind_empty_xdata_is_where_the_notes_say(void **state)
 {
 	static const struct {
 		uint32_t version, proc;
@@ -363,7 +362,7 @@ int main(void)
 		cmocka_unit_test(a_failed_read_is_the_one_that_a_brick_sends),
 		cmocka_unit_test(payload_begins_behind_the_members),
 		cmocka_unit_test(
-		payload_offsets_with_empty_xdata_are_those_of_the_notes),
+			payload_behind_empty_xdata_is_where_the_notes_say),
 		cmocka_unit_test(programs_have_no_gap_at_their_end),
 		cmocka_unit_test(
 			every_number_of_version_400_but_compound_has_a_row),

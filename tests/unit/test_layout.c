@@ -213,7 +213,7 @@ static void signed_numbers_are_extended_and_others_are_not(void **state)
 		assert_true(number_of(longs[i], 0x12) == 0x1212121212121212);
 }
 
-static void every_kind_has_a_size_and_those_of_composites_are_known(void **state)
+static void every_kind_has_the_size_that_the_notes_give(void **state)
 {
 	(void)state;
 	for (int kind = GFP_K_END + 1; kind < GFP_KIND_LIMIT; kind++)
@@ -232,8 +232,9 @@ static void a_member_with_nothing_in_it_has_its_least_size(void **state)
 {
 	(void)state;
 	for (int kind = GFP_K_END + 1; kind < GFP_KIND_LIMIT; kind++) {
-		const struct gfp_field fields[] = { { "m", (enum gfp_kind)kind },
-						    { NULL, GFP_K_END } };
+		const struct gfp_field fields[] = {
+			{ "m", (enum gfp_kind)kind }, { NULL, GFP_K_END },
+		};
 		struct bytes b = { .len = 0 };
 		size_t off;
 
@@ -476,7 +477,7 @@ int main(void)
 		cmocka_unit_test(
 			signed_numbers_are_extended_and_others_are_not),
 		cmocka_unit_test(
-			every_kind_has_a_size_and_those_of_composites_are_known),
+			every_kind_has_the_size_that_the_notes_give),
 		cmocka_unit_test(
 			a_member_with_nothing_in_it_has_its_least_size),
 		cmocka_unit_test(an_iattx_is_read_member_by_member),
