@@ -10,6 +10,7 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/clock.h \
 	daemon/close_reasons.def \
 	daemon/conn.c daemon/conn_plain.c daemon/conn_read.c daemon/conn.h \
+	daemon/emit.c daemon/emit.h \
 	daemon/guard.c daemon/guard.h \
 	daemon/join.c daemon/join.h \
 	daemon/listener.c daemon/listener.h \
@@ -29,8 +30,15 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/settings_text.c daemon/settings_text.h \
 	daemon/settings_value.c \
 	daemon/socket.c daemon/socket.h \
+	daemon/spsc.c daemon/spsc.h \
 	daemon/trace.c daemon/trace.h \
+	daemon/trace_dict.c daemon/trace_dict.h \
+	daemon/trace_file.c daemon/trace_file.h \
 	daemon/trace_format.c daemon/trace_format.h \
+	daemon/trace_list.c daemon/trace_list.h \
+	daemon/trace_ring.c daemon/trace_ring.h \
+	daemon/trace_text.c daemon/trace_text.h \
+	daemon/trace_value.c daemon/trace_value.h \
 	daemon/worker.c daemon/worker.h
 daemon_libforebrick_a_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) \
 	$(CONFUSE_CFLAGS) $(SYSTEMD_CFLAGS)

@@ -9,6 +9,11 @@
  * What the trace keeps of a call until its reply is there is a struct
  * trace_note: allocated by trace_note_new() against the ring's budget, given
  * back by trace_note_finish(), which always consumes it.
+ *
+ * Each call that trace_note_new() is told of ends as exactly one of written,
+ * lost_room and lost_write. In the file a line of its own stands where records
+ * are missing. Records of one worker are in the order in which they were
+ * finished; those of several only roughly.
  */
 #ifndef FOREBRICK_DAEMON_TRACE_H
 #define FOREBRICK_DAEMON_TRACE_H
@@ -48,19 +53,32 @@ struct trace_meta {
 
 /*
  * Start the thread. Returns NULL and logs when the thread cannot be had. With
- * no trace_file the trace is off until trace_apply() brings one.
+ * no trace_file the trace is off until trace_apply() brings one. A file that
+ * cannot be opened is logged and tried again every few seconds.
  */
 struct trace *trace_open(const struct settings *s);
 
-/* Take over changed settings (file, format, payload); any thread but workers. */
+/*
+ * Take over changed settings (file, format, payload); any thread but workers.
+ * Does not wait: the trace goes on as soon as the file is open, and off at once.
+ * Calls that are outstanding then are still written when they are answered.
+ */
 void trace_apply(struct trace *t, const struct settings *s);
 
 /* The file was rotated: open it anew. Does not wait for the thread. */
 void trace_reopen(struct trace *t);
 
-/* Write what the rings hold, then stop. All rings must be closed. */
+/*
+ * Write what the rings hold, then stop. All rings must be closed. The reader of
+ * a pipe who takes nothing for two seconds is not waited for.
+ */
 void trace_close(struct trace *t);
 
+/*
+ * A ring belongs to one thread at a time. trace_buffer is halved: one half holds
+ * finished records until they are written, the other the notes. All notes must
+ * be finished before it is closed; its records are written all the same.
+ */
 struct trace_ring *trace_ring_open(struct trace *t);
 void trace_ring_close(struct trace_ring *r);
 

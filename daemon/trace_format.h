@@ -4,7 +4,12 @@
  *
  * Pure: bytes and facts in, characters out; fuzzed. Decodes by the rows of
  * proto/fop.h. What does not decode is shown as far as it does, and the record
- * says so.
+ * says so. Whatever the bytes are, the outcome is one line: valid JSON in valid
+ * UTF-8, or text without a control character.
+ *
+ * Names of values are those of the rows, and the same in both formats. A number
+ * with a name shows both: op_errno=2(ENOENT), or "op_errno":2 and
+ * "op_errno_text":"ENOENT".
  */
 #ifndef FOREBRICK_DAEMON_TRACE_FORMAT_H
 #define FOREBRICK_DAEMON_TRACE_FORMAT_H
@@ -12,6 +17,7 @@
 #include <stddef.h>
 
 #include "daemon/trace.h"
+#include "daemon/trace_text.h"
 
 struct trace_item {
 	struct trace_meta meta;
@@ -20,16 +26,20 @@ struct trace_item {
 	bool is_cut;		/* bytes are missing that the trace wanted */
 };
 
-/* A growing buffer of characters, not closed with NUL. */
-struct trace_text {
-	char *chars;
-	size_t len, cap;
-};
+/*
+ * Append one line, newline included. payload: most bytes shown in hex.
+ *
+ * Returns false without memory; nothing is appended then.
+ */
+GFP_MUST_CHECK bool trace_format_line(struct trace_text *out,
+				      enum trace_format format,
+				      const struct trace_item *item,
+				      uint32_t payload);
 
-void trace_text_free(struct trace_text *t);
-
-/* Append one line, newline included. payload: most bytes shown in hex. */
-void trace_format_line(struct trace_text *out, enum trace_format format,
-		       const struct trace_item *item, uint32_t payload);
+/* The line that stands where records are missing. Likewise. */
+GFP_MUST_CHECK bool trace_format_lost(struct trace_text *out,
+				      enum trace_format format,
+				      uint64_t real_us, uint64_t lost_room,
+				      uint64_t lost_write);
 
 #endif
