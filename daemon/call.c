@@ -32,7 +32,6 @@ static bool table_grow(struct call_table *t)
 		return false;
 	for (uint32_t i = t->cap; i < cap; i++)
 		calls[i] = (struct call){
-			.brick_xid = i,
 			.next_free = i + 1 < cap ? i + 1 : NO_SLOT,
 		};
 	t->first_free = t->cap;
@@ -44,16 +43,19 @@ static bool table_grow(struct call_table *t)
 struct call *call_new(struct call_table *t)
 {
 	struct call *call;
-	uint32_t xid;
+	uint32_t slot;
 
 	if (t->live == t->cap && !table_grow(t))
 		return NULL;
-	call = &t->calls[t->first_free];
+	slot = t->first_free;
+	call = &t->calls[slot];
 	t->first_free = call->next_free;
 	t->live++;
 	/* The next generation: the bits above the slot count up and wrap. */
-	xid = call->brick_xid + CALL_SLOT_LIMIT;
-	*call = (struct call){ .brick_xid = xid, .is_live = true };
+	*call = (struct call){
+		.brick_xid = ++t->generation << CALL_SLOT_BITS | slot,
+		.is_live = true,
+	};
 	return call;
 }
 
@@ -99,5 +101,5 @@ struct call *call_next(const struct call_table *t, const struct call *call)
 void call_table_clear(struct call_table *t)
 {
 	free(t->calls);
-	*t = (struct call_table){ 0 };
+	*t = (struct call_table){ .generation = t->generation };
 }

@@ -35,6 +35,7 @@ struct call {
 struct call_table {
 	struct call *calls;
 	uint32_t cap, live, first_free;
+	uint32_t generation;	/* of the newest xid; survives the slots */
 };
 
 /*

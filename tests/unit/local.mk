@@ -100,3 +100,16 @@ tests_unit_test_oracle_CFLAGS = $(proto_test_cflags) $(GFXDR_CFLAGS)
 tests_unit_test_oracle_LDADD = $(gfx_test_ldadd) $(GFXDR_LIBS)
 endif
 endif
+
+# The daemon's core, from addresses to whole sessions on socket pairs.
+if HAVE_CMOCKA
+core_tests = \
+	tests/unit/test_call
+check_PROGRAMS += $(core_tests)
+TESTS += $(core_tests)
+core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
+
+tests_unit_test_call_SOURCES = tests/unit/test_call.c tests/unit/test.h
+tests_unit_test_call_CFLAGS = $(core_test_cflags)
+tests_unit_test_call_LDADD = $(daemon_test_ldadd)
+endif
