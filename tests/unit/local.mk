@@ -104,12 +104,20 @@ endif
 # The daemon's core, from addresses to whole sessions on socket pairs.
 if HAVE_CMOCKA
 core_tests = \
-	tests/unit/test_call
+	tests/unit/test_buf \
+	tests/unit/test_call \
+	tests/unit/test_outq
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
 
+tests_unit_test_buf_SOURCES = tests/unit/test_buf.c tests/unit/test.h
+tests_unit_test_buf_CFLAGS = $(core_test_cflags)
+tests_unit_test_buf_LDADD = $(daemon_test_ldadd)
 tests_unit_test_call_SOURCES = tests/unit/test_call.c tests/unit/test.h
 tests_unit_test_call_CFLAGS = $(core_test_cflags)
 tests_unit_test_call_LDADD = $(daemon_test_ldadd)
+tests_unit_test_outq_SOURCES = tests/unit/test_outq.c tests/unit/test.h
+tests_unit_test_outq_CFLAGS = $(core_test_cflags)
+tests_unit_test_outq_LDADD = $(daemon_test_ldadd)
 endif
