@@ -1,1 +1,3 @@
-# files of conf/
+# The sample configuration; "make generated" writes it anew from options.def.
+exampledir = $(docdir)/examples
+dist_example_DATA = conf/forebrick.conf

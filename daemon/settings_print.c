@@ -107,14 +107,19 @@ static const char *sample_address(const struct settings_row *row)
 /* "A whole number from 0 to 256; a change needs a restart." */
 static void describe_row(const struct settings_row *row, char *out, size_t cap)
 {
-	char what[256] = "required";	/* its help says of what form it is */
+	const char *apply = apply_texts[row->apply];
+	char what[256];
 
-	if (row->type == SETTINGS_STRING)
-		strcpy(what, "text");
-	else if (sample_address(row) == NULL)
+	/* The help of texts and addresses says of what form they are. */
+	if (row->type == SETTINGS_STRING) {
+		snprintf(out, cap, "%s.", apply);
+	} else if (sample_address(row) != NULL) {
+		snprintf(out, cap, "required; %s.", apply);
+	} else {
 		settings_value_describe(row, what, sizeof(what));
-	what[0] = (char)toupper((unsigned char)what[0]);
-	snprintf(out, cap, "%s; %s.", what, apply_texts[row->apply]);
+		snprintf(out, cap, "%s; %s.", what, apply);
+	}
+	out[0] = (char)toupper((unsigned char)out[0]);
 }
 
 static void print_sample_row(const struct settings_row *row, FILE *out)
@@ -155,20 +160,43 @@ void settings_print_sample(FILE *out)
 	fputs("}\n", out);
 }
 
-/* mdoc wants each sentence on a line of its own. */
+/* A word at the begin of a line must not look like a request. */
+static void print_mdoc_word(const char *word, size_t len, bool is_first,
+			    FILE *out)
+{
+	if (is_first && strchr(".'", word[0]) != NULL)
+		fputs("\\&", out);
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] == '\\')
+			fputs("\\e", out);
+		else
+			putc(word[i], out);
+	}
+}
+
+/* mdoc wants short lines, and each sentence on lines of its own. */
 static void print_mdoc_text(const char *text, FILE *out)
 {
-	if (strchr(".'", text[0]) != NULL)
-		fputs("\\&", out);
-	for (; *text != '\0'; text++) {
-		if (text[0] == '.' && text[1] == ' ') {
-			fputs(".\n", out);
-			text++;
-		} else if (*text == '\\') {
-			fputs("\\e", out);
-		} else {
-			putc(*text, out);
+	size_t column = 0;
+
+	while (*text != '\0') {
+		size_t word = strcspn(text, " ");
+
+		if (column > 0 && column + 1 + word > WIDTH) {
+			putc('\n', out);
+			column = 0;
+		} else if (column > 0) {
+			putc(' ', out);
+			column++;
 		}
+		print_mdoc_word(text, word, column == 0, out);
+		column += word;
+		if (text[word - 1] == '.' && text[word] != '\0') {
+			putc('\n', out);
+			column = 0;
+		}
+		text += word;
+		text += strspn(text, " ");
 	}
 	putc('\n', out);
 }
