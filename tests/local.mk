@@ -3,3 +3,16 @@ include tests/wire/local.mk
 include tests/unit/local.mk
 include tests/integration/local.mk
 include tests/fuzz/local.mk
+
+# What holds of the sources and of what is installed, without running it.
+static_tests = \
+	tests/layers.sh \
+	tests/drawing.sh \
+	tests/generated.sh \
+	tests/manuals.sh \
+	tests/service.sh
+TESTS += $(static_tests)
+EXTRA_DIST += $(static_tests)
+AM_TESTS_ENVIRONMENT = \
+	CC='$(CC)' TEST_CPPFLAGS='$(TIRPC_CFLAGS) $(EVENT_CFLAGS)'; \
+	export CC TEST_CPPFLAGS;
