@@ -3,7 +3,7 @@
  * guard - calls that a brick does not survive or never answers.
  *
  * What a 10.3 brick does with them, tried: READ and others on fd -1 crash it,
- * so does NAMELINK; a credential that is over 400 bytes, or that its own
+ * so do NAMELINK and SETACTIVELK; a credential that is over 400 bytes, or that its own
  * arithmetic takes for too long, gets no answer at all; a WRITE whose size is
  * not that of its payload writes the payload.
  *
@@ -59,13 +59,17 @@ static enum guard_verdict refuse_errno(struct guard_answer *answer,
 	return GUARD_REFUSE;
 }
 
-/* The number of a fd that stands for "no fd at all". */
-static bool has_no_fd(struct gfp_span args, int fd_off)
+/*
+ * No brick hands out a negative fd; of those only the anonymous one is known to
+ * it, and some of the others it does not survive (READ on -1, FSETATTR on any).
+ */
+static bool has_bad_fd(struct gfp_span args, int fd_off)
 {
+	const int64_t anonymous = -2;
 	uint64_t fd;
 
-	return fd_off != GFP_NONE &&
-	       gfp_span_u64(args, (size_t)fd_off, &fd) && fd == UINT64_MAX;
+	return fd_off != GFP_NONE && gfp_span_u64(args, (size_t)fd_off, &fd) &&
+	       (int64_t)fd < 0 && (int64_t)fd != anonymous;
 }
 
 /*
@@ -123,6 +127,8 @@ enum guard_verdict guard_call(enum gfp_status parsed,
 	struct gfp_span args;
 	const char *fault;
 
+	if (parsed == GFP_SHORT && !is_whole)
+		return GUARD_WHOLE;	/* a long verifier; no client has one */
 	if (parsed == GFP_TOO_BIG)
 		return refuse_denied(answer, call, "credential over 400 bytes");
 	if (parsed != GFP_OK) {
@@ -139,9 +145,9 @@ enum guard_verdict guard_call(enum gfp_status parsed,
 				       "procedure that a brick does not survive");
 
 	args = gfp_span_from(head, call->args_off);
-	if (has_no_fd(args, proc->fd_off) || has_no_fd(args, proc->fd2_off))
+	if (has_bad_fd(args, proc->fd_off) || has_bad_fd(args, proc->fd2_off))
 		return refuse_errno(answer, call, proc, EBADF,
-				    "call on fd -1");
+				    "negative fd");
 	if (call->program == GFP_PROG_FOP && proc->number == GFP_FOP_WRITE)
 		return check_write_size(call, proc, args, is_whole, size,
 					answer);
