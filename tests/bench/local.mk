@@ -1,5 +1,7 @@
 # Measuring: a relay with a delay, a client that makes load, what drives them.
-check_PROGRAMS += tests/bench/delay_relay
+# bench.py and idle.sh need root and real peers, as the integration ring does;
+# "make check" builds the programs and tests the relay alone.
+check_PROGRAMS += tests/bench/delay_relay tests/bench/rpc_load
 bench_util = tests/bench/bench_util.c tests/bench/bench_util.h
 
 tests_bench_delay_relay_SOURCES = \
@@ -7,6 +9,12 @@ tests_bench_delay_relay_SOURCES = \
 	tests/bench/delay_relay.c \
 	tests/bench/relay.c tests/bench/relay.h \
 	$(bench_util)
+
+tests_bench_rpc_load_SOURCES = \
+	tests/bench/raw_client.c tests/bench/raw_client.h \
+	tests/bench/rpc_load.c \
+	$(bench_util)
+tests_bench_rpc_load_LDADD = proto/libgfx.a proto/libgfp.a $(TIRPC_LIBS)
 
 bench_tests = tests/bench/test_delay_relay.py
 TESTS += $(bench_tests)
