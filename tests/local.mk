@@ -2,6 +2,8 @@
 include tests/wire/local.mk
 include tests/unit/local.mk
 include tests/integration/local.mk
+include tests/fake/local.mk
+include tests/bench/local.mk
 include tests/fuzz/local.mk
 
 # What holds of the sources and of what is installed, without running it.
