@@ -37,6 +37,16 @@ static struct settings *load(const struct args *args,
 			     error);
 }
 
+static void log_refusal(char *problems)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(problems, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		log_error(NULL, "%s", line);
+	log_error(NULL, "reload refused, the running configuration stays");
+}
+
 static void reload(struct daemon *d)
 {
 	struct settings_error error = { "" };
@@ -47,8 +57,7 @@ static void reload(struct daemon *d)
 	if (s != NULL && server_reload(d->server, s, &error))
 		log_info(NULL, "configuration reloaded");
 	else
-		log_error(NULL, "reload refused, the running configuration "
-			  "stays: %s", error.text);
+		log_refusal(error.text);
 	settings_put(s);
 	notify_ready();
 }

@@ -90,7 +90,15 @@ void session_close(struct session *s, enum close_reason reason,
 	atomic_fetch_sub_explicit(s->host->live, 1, memory_order_relaxed);
 }
 
-/* Everything that will be answered has been: tell the client, and linger. */
+static uint64_t linger_deadline(const struct session *s)
+{
+	return clock_mono_us() + s->route->listener->half_close_timeout_us;
+}
+
+/*
+ * Everything that will be answered has been: tell the client, and linger until
+ * it closes, too, or as long as is allowed to one that does not.
+ */
 static void finish_if_done(struct session *s)
 {
 	bool brick_open = conn_is_open(&s->brick);
@@ -106,6 +114,8 @@ static void finish_if_done(struct session *s)
 	conn_close(&s->brick);
 	conn_shutdown_send(&s->client);
 	conn_drop_input(&s->client);
+	if (linger_deadline(s) < s->deadline_us)
+		s->deadline_us = linger_deadline(s);
 }
 
 /* From now on only what is owed to the client is delivered. */
@@ -119,11 +129,6 @@ static void begin_ending(struct session *s, enum close_reason why,
 	s->ending = why;
 	s->deadline_us = deadline_us;
 	finish_if_done(s);
-}
-
-static uint64_t linger_deadline(const struct session *s)
-{
-	return clock_mono_us() + s->route->listener->half_close_timeout_us;
 }
 
 void session_drain(struct session *s, uint64_t deadline_us)
