@@ -3,9 +3,9 @@
  * guard - calls that a brick does not survive or never answers.
  *
  * What a 10.3 brick does with them, tried: READ and others on fd -1 crash it,
- * so do NAMELINK and SETACTIVELK; a credential that is over 400 bytes, or that its own
- * arithmetic takes for too long, gets no answer at all; a WRITE whose size is
- * not that of its payload writes the payload.
+ * so do NAMELINK and SETACTIVELK; a credential that is over 400 bytes, or that
+ * its own arithmetic takes for too long, gets no answer at all; a WRITE whose
+ * size is not that of its payload writes the payload.
  *
  * Owns: nothing. Any thread.
  */
@@ -70,6 +70,12 @@ static bool has_bad_fd(struct gfp_span args, int fd_off)
 
 	return fd_off != GFP_NONE && gfp_span_u64(args, (size_t)fd_off, &fd) &&
 	       (int64_t)fd < 0 && (int64_t)fd != anonymous;
+}
+
+/* True when args end before the fd; a long verifier moves them that far. */
+static bool lacks_fd(struct gfp_span args, int fd_off)
+{
+	return fd_off != GFP_NONE && !gfp_span_has(args, (size_t)fd_off, 8);
 }
 
 /*
@@ -145,6 +151,9 @@ enum guard_verdict guard_call(enum gfp_status parsed,
 				       "procedure that a brick does not survive");
 
 	args = gfp_span_from(head, call->args_off);
+	if (!is_whole && (lacks_fd(args, proc->fd_off) ||
+			  lacks_fd(args, proc->fd2_off)))
+		return GUARD_WHOLE;
 	if (has_bad_fd(args, proc->fd_off) || has_bad_fd(args, proc->fd2_off))
 		return refuse_errno(answer, call, proc, EBADF,
 				    "negative fd");

@@ -106,6 +106,7 @@ if HAVE_CMOCKA
 core_tests = \
 	tests/unit/test_buf \
 	tests/unit/test_call \
+	tests/unit/test_guard \
 	tests/unit/test_outq
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
@@ -120,4 +121,8 @@ tests_unit_test_call_LDADD = $(daemon_test_ldadd)
 tests_unit_test_outq_SOURCES = tests/unit/test_outq.c tests/unit/test.h
 tests_unit_test_outq_CFLAGS = $(core_test_cflags)
 tests_unit_test_outq_LDADD = $(daemon_test_ldadd)
+tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/rpc_bytes.h \
+	tests/unit/sample.h tests/unit/bytes.h tests/unit/test.h
+tests_unit_test_guard_CFLAGS = $(core_test_cflags)
+tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
 endif
