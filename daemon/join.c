@@ -103,7 +103,8 @@ static enum gfp_status take_bytes(struct join *j, struct gfp_span in,
 		n = j->fragment_left;
 	if (!reserve(j, n))
 		return GFP_TOO_BIG;
-	memcpy(j->bytes + j->len, in.ptr + *used, n);
+	if (n > 0)	/* an input without bytes has no address either */
+		memcpy(j->bytes + j->len, in.ptr + *used, n);
 	j->len += n;
 	j->fragment_left -= (uint32_t)n;
 	*used += n;

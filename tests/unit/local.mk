@@ -107,6 +107,7 @@ core_tests = \
 	tests/unit/test_buf \
 	tests/unit/test_call \
 	tests/unit/test_guard \
+	tests/unit/test_join \
 	tests/unit/test_outq
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
@@ -125,4 +126,25 @@ tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/rpc_bytes.h \
 	tests/unit/sample.h tests/unit/bytes.h tests/unit/test.h
 tests_unit_test_guard_CFLAGS = $(core_test_cflags)
 tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
+tests_unit_test_join_SOURCES = tests/unit/test_join.c tests/unit/bytes.h tests/unit/test.h
+tests_unit_test_join_CFLAGS = $(core_test_cflags)
+tests_unit_test_join_LDADD = $(daemon_test_ldadd)
+endif
+
+# The trace. Its JSON is read by a parser that is not ours.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_trace
+TESTS += tests/unit/test_trace
+trace_headers = tests/unit/trace_sample.h $(unit_headers)
+tests_unit_test_trace_SOURCES = tests/unit/test_trace.c $(trace_headers)
+tests_unit_test_trace_CFLAGS = $(proto_test_cflags)
+tests_unit_test_trace_LDADD = $(daemon_test_ldadd)
+if HAVE_JANSSON
+check_PROGRAMS += tests/unit/test_trace_format
+TESTS += tests/unit/test_trace_format
+tests_unit_test_trace_format_SOURCES = tests/unit/test_trace_format.c \
+	tests/unit/trace_sample.h $(fixture_sources)
+tests_unit_test_trace_format_CFLAGS = $(proto_test_cflags) $(JANSSON_CFLAGS)
+tests_unit_test_trace_format_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS)
+endif
 endif
