@@ -104,6 +104,7 @@ endif
 # The daemon's core, from addresses to whole sessions on socket pairs.
 if HAVE_CMOCKA
 core_tests = \
+	tests/unit/test_addr \
 	tests/unit/test_buf \
 	tests/unit/test_call \
 	tests/unit/test_guard \
@@ -129,6 +130,9 @@ tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
 tests_unit_test_join_SOURCES = tests/unit/test_join.c tests/unit/bytes.h tests/unit/test.h
 tests_unit_test_join_CFLAGS = $(core_test_cflags)
 tests_unit_test_join_LDADD = $(daemon_test_ldadd)
+tests_unit_test_addr_SOURCES = tests/unit/test_addr.c tests/unit/test.h
+tests_unit_test_addr_CFLAGS = $(core_test_cflags)
+tests_unit_test_addr_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
