@@ -2,8 +2,9 @@
 /*
  * delay_line - bytes on their way: stamped, in order, without a rate.
  *
- *   reading            in flight                 arrived          writing
- *   pipe_room ->  pipe_push (stamp + delay) -> line_arrive -> pipe_iov, pipe_sent
+ *   reading        in flight                   arrived        writing
+ *   pipe_room ->   pipe_push (stamp, delay) -> line_arrive -> pipe_iov
+ *                                                             pipe_sent
  *
  * A pipe is one direction of one connection: pieces of received bytes in the
  * order in which they came. A line is all that has the same delay: as its
@@ -55,7 +56,7 @@ struct pool {
 };
 
 struct line {
-	uint64_t delay_ns;	/* may change: what is in flight keeps its own */
+	uint64_t delay_ns;	/* may change for what is pushed later */
 	uint64_t last_due_ns;
 	TAILQ_HEAD(, piece) in_flight;
 };

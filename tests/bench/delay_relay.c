@@ -65,7 +65,7 @@ static void usage(void)
 	      "  --queue SIZE  most bytes in flight in each direction of a\n"
 	      "                connection [256MiB]\n"
 	      "  --chunk SIZE  most bytes of one read [256KiB]\n"
-	      "  --control     take \"rtt TIME\" on standard input, at any time\n"
+	      "  --control     take \"rtt TIME\" on standard input\n"
 	      "  --stats       print totals at the end\n",
 	      stderr);
 	exit(2);

@@ -192,7 +192,8 @@ void raw_call(struct raw_client *c, uint32_t program, uint32_t version,
 	if (row == NULL || gfx_encode(row->call, call, args, sizeof(args),
 				      &len) != GFP_OK)
 		die(0, "no call %u/%u/%u", program, version, proc);
-	xid = raw_send(c, program, version, proc, (struct gfp_span){ args, len });
+	xid = raw_send(c, program, version, proc,
+		       (struct gfp_span){ args, len });
 	raw_receive(c, &answer);
 	if (answer.xid != xid)
 		die(0, "an answer to %u instead of %u", answer.xid, xid);

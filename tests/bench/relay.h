@@ -3,8 +3,8 @@
  * relay - connections whose two ways are delay lines.
  *
  * What is received is stamped and sent on one delay later, as much of it as
- * there is. Peers see what a long way would show them: the first answer on a new
- * connection takes two round trips (a client believes at once that it is
+ * there is. Peers see what a long way would show them: the first answer on a
+ * new connection takes two round trips (a client believes at once that it is
  * connected, so the relay dials when the third packet of its handshake would
  * have arrived, 1.5 round trips later); FIN and RST travel as long as data do.
  * Only what is in flight is bounded (queue_bytes): beyond it, nothing more is

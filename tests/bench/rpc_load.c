@@ -2,7 +2,7 @@
 /*
  * rpc_load - a raw client that measures a brick, or what stands before it.
  *
- *   rpc_load --to 127.0.0.1:24007 --subvolume brick stat --depth 1 --count 20000
+ *   rpc_load --to 127.0.0.1:24007 --subvolume brick stat --count 20000
  *   rpc_load ... read --size 128KiB --depth 4 --bytes 1GiB
  *   rpc_load ... idle --sessions 9000 --seconds 10
  *
@@ -414,7 +414,8 @@ int main(int argc, char **argv)
 			usage();
 	if (optind != argc - 1 || o.to == NULL || o.subvolume == NULL)
 		usage();
-	if (o.count == 0 && o.duration_ns == 0 && strcmp(argv[optind], "stat") == 0)
+	if (o.count == 0 && o.duration_ns == 0 &&
+	    strcmp(argv[optind], "stat") == 0)
 		o.count = 20000;
 	raise_descriptor_limit();
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
