@@ -205,7 +205,9 @@ static void drop(struct trace_file *f)
 
 void trace_file_give_up(struct trace_file *f)
 {
-	break_down(f, "written", ETIMEDOUT);
+	log_warn(NULL, "trace file %s: its reader takes nothing, what it has "
+		 "not read is lost", f->path);
+	f->retry_us = clock_mono_us() + RETRY_US;
 	drop(f);
 }
 

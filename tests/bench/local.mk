@@ -19,3 +19,10 @@ tests_bench_rpc_load_LDADD = proto/libgfx.a proto/libgfp.a $(TIRPC_LIBS)
 bench_tests = tests/bench/test_delay_relay.py
 TESTS += $(bench_tests)
 EXTRA_DIST += $(bench_tests)
+
+# Not run by "make check": make tests/bench/trace_bench, then run it.
+EXTRA_PROGRAMS = tests/bench/trace_bench
+CLEANFILES += $(EXTRA_PROGRAMS)
+tests_bench_trace_bench_SOURCES = tests/bench/trace_bench.c \
+	tests/unit/bytes.h tests/unit/sample.h tests/unit/trace_sample.h
+tests_bench_trace_bench_LDADD = daemon/libforebrick.a proto/libgfp.a -lpthread

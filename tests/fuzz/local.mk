@@ -40,6 +40,17 @@ tests_fuzz_fuzz_getspec_SOURCES = tests/fuzz/fuzz_getspec.c $(fuzz_common)
 tests_fuzz_fuzz_getspec_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_getspec_LDADD = proto/libgfp.a
 
+# Its line of JSON is read by a parser that is not ours.
+if HAVE_JANSSON
+fuzz_programs += tests/fuzz/fuzz_trace_format
+tests_fuzz_fuzz_trace_format_SOURCES = tests/fuzz/fuzz_trace_format.c \
+	$(fuzz_common)
+tests_fuzz_fuzz_trace_format_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_fuzz_trace_format_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_trace_format_LDADD = daemon/libforebrick.a proto/libgfp.a \
+	$(JANSSON_LIBS)
+endif
+
 # For tests/fuzz.sh: build them all; say which there are.
 .PHONY: fuzz-targets fuzz-list
 fuzz-targets: $(BUILT_SOURCES)

@@ -127,6 +127,27 @@ static void put_body(struct seeds *s, const struct gfp_program *program,
 			 body);
 }
 
+/* A call alone, and a reply with the call before it, which is its own. */
+static void put_traced(struct seeds *s, bool is_call, struct gfp_span record)
+{
+	static uint8_t both[2 * RECORD_MAX];
+	static size_t call_len;
+	uint8_t selector[3] = { 0 };
+	size_t len = 0;
+
+	if (is_call) {
+		call_len = record.len;
+		memcpy(both, record.ptr, record.len);
+	} else {
+		len = record.len;
+		memcpy(both + call_len, record.ptr, record.len);
+	}
+	selector[1] = (uint8_t)(call_len >> 8);
+	selector[2] = (uint8_t)call_len;
+	put_seed(s, "trace_format", (struct gfp_span){ selector, 3 },
+		 (struct gfp_span){ both, call_len + len });
+}
+
 static void put_record(struct seeds *s, const struct gfp_program *program,
 		       struct gfp_span bytes)
 {
@@ -143,6 +164,7 @@ static void put_record(struct seeds *s, const struct gfp_program *program,
 		errx(1, "%s/%s is no record", s->folder, s->name);
 	put_seed(s, "record", none, bytes);
 	put_seed(s, is_call ? "call" : "reply", none, record);
+	put_traced(s, is_call, record);
 	off = body_off(record, is_call);
 	if (off != 0)
 		put_body(s, program, proc, is_call, gfp_span_from(record, off));
