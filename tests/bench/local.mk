@@ -1,6 +1,6 @@
 # Measuring: a relay with a delay, a client that makes load, what drives them.
-# bench.py and idle.sh need root and real peers, as the integration ring does;
-# "make check" builds the programs and tests the relay alone.
+# "make check" builds the programs and tests the relay; bench.py needs root and
+# real peers, as the integration ring does, idle.sh the fake brick.
 check_PROGRAMS += tests/bench/delay_relay tests/bench/rpc_load
 bench_util = tests/bench/bench_util.c tests/bench/bench_util.h
 
@@ -18,7 +18,11 @@ tests_bench_rpc_load_LDADD = proto/libgfx.a proto/libgfp.a $(TIRPC_LIBS)
 
 bench_tests = tests/bench/test_delay_relay.py
 TESTS += $(bench_tests)
-EXTRA_DIST += $(bench_tests)
+EXTRA_DIST += \
+	$(bench_tests) \
+	tests/bench/bench.py \
+	tests/bench/idle.sh \
+	tests/bench/rig.py
 
 # Not run by "make check": make tests/bench/trace_bench, then run it.
 EXTRA_PROGRAMS = tests/bench/trace_bench
