@@ -186,6 +186,7 @@ void conn_drop_input(struct conn *c)
 	event_assign(&c->read_event, base, c->fd, EV_READ | EV_PERSIST,
 		     conn_drop_readable, c);
 	c->blocks = 0;
+	c->drops_input = true;
 	conn_forget_input(c);
 	if (!c->has_ended)
 		event_add(&c->read_event, NULL);

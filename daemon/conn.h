@@ -111,6 +111,7 @@ struct conn {
 	bool is_dropping;		/* the record under way is dropped */
 	bool needs_whole;
 	bool stops_at_record;		/* block with END at the next boundary */
+	bool drops_input;		/* conn_drop_input() was called */
 	unsigned blocks;		/* enum conn_block */
 	const struct conn_ops *ops;
 	const struct conn_handler *handler;

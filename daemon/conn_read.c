@@ -297,7 +297,7 @@ void conn_readable(evutil_socket_t fd, short what, void *arg)
 		if (!conn_is_open(c))
 			return;
 		flush_both(c);
-		if (!conn_is_open(c))
+		if (!conn_is_open(c) || c->drops_input)
 			return;
 		block_on_queues(c);
 	}

@@ -107,12 +107,14 @@ core_tests = \
 	tests/unit/test_addr \
 	tests/unit/test_buf \
 	tests/unit/test_call \
+	tests/unit/test_conn \
 	tests/unit/test_guard \
 	tests/unit/test_join \
 	tests/unit/test_outq
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
+peer_sources = tests/unit/peer.c tests/unit/peer.h tests/unit/test.h
 
 tests_unit_test_buf_SOURCES = tests/unit/test_buf.c tests/unit/test.h
 tests_unit_test_buf_CFLAGS = $(core_test_cflags)
@@ -133,22 +135,56 @@ tests_unit_test_join_LDADD = $(daemon_test_ldadd)
 tests_unit_test_addr_SOURCES = tests/unit/test_addr.c tests/unit/test.h
 tests_unit_test_addr_CFLAGS = $(core_test_cflags)
 tests_unit_test_addr_LDADD = $(daemon_test_ldadd)
+tests_unit_test_conn_SOURCES = tests/unit/test_conn.c $(peer_sources)
+tests_unit_test_conn_CFLAGS = $(core_test_cflags)
+tests_unit_test_conn_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_trace
-TESTS += tests/unit/test_trace
-trace_headers = tests/unit/trace_sample.h $(unit_headers)
+trace_tests = \
+	tests/unit/test_spsc \
+	tests/unit/test_trace \
+	tests/unit/test_trace_file
+check_PROGRAMS += $(trace_tests)
+TESTS += $(trace_tests)
+trace_headers = tests/unit/trace_help.h tests/unit/trace_sample.h \
+	$(unit_headers)
+
+tests_unit_test_spsc_SOURCES = tests/unit/test_spsc.c tests/unit/test.h
+tests_unit_test_spsc_CFLAGS = $(proto_test_cflags)
+tests_unit_test_spsc_LDADD = $(daemon_test_ldadd)
 tests_unit_test_trace_SOURCES = tests/unit/test_trace.c $(trace_headers)
 tests_unit_test_trace_CFLAGS = $(proto_test_cflags)
 tests_unit_test_trace_LDADD = $(daemon_test_ldadd)
+tests_unit_test_trace_file_SOURCES = tests/unit/test_trace_file.c \
+	$(trace_headers)
+tests_unit_test_trace_file_CFLAGS = $(proto_test_cflags)
+tests_unit_test_trace_file_LDADD = $(daemon_test_ldadd)
+
 if HAVE_JANSSON
-check_PROGRAMS += tests/unit/test_trace_format
-TESTS += tests/unit/test_trace_format
+line_tests = \
+	tests/unit/test_trace_format \
+	tests/unit/test_trace_line \
+	tests/unit/test_trace_value
+check_PROGRAMS += $(line_tests)
+TESTS += $(line_tests)
+line_headers = tests/unit/trace_lines.h tests/unit/trace_sample.h \
+	$(unit_headers)
+line_test_cflags = $(proto_test_cflags) $(JANSSON_CFLAGS)
+line_test_ldadd = $(daemon_test_ldadd) $(JANSSON_LIBS)
+
 tests_unit_test_trace_format_SOURCES = tests/unit/test_trace_format.c \
-	tests/unit/trace_sample.h $(fixture_sources)
-tests_unit_test_trace_format_CFLAGS = $(proto_test_cflags) $(JANSSON_CFLAGS)
-tests_unit_test_trace_format_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS)
+	tests/unit/trace_lines.h tests/unit/trace_sample.h $(fixture_sources)
+tests_unit_test_trace_format_CFLAGS = $(line_test_cflags)
+tests_unit_test_trace_format_LDADD = $(line_test_ldadd)
+tests_unit_test_trace_line_SOURCES = tests/unit/test_trace_line.c \
+	$(line_headers)
+tests_unit_test_trace_line_CFLAGS = $(line_test_cflags)
+tests_unit_test_trace_line_LDADD = $(line_test_ldadd)
+tests_unit_test_trace_value_SOURCES = tests/unit/test_trace_value.c \
+	$(line_headers)
+tests_unit_test_trace_value_CFLAGS = $(line_test_cflags)
+tests_unit_test_trace_value_LDADD = $(line_test_ldadd)
 endif
 endif
