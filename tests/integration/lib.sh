@@ -75,6 +75,7 @@ prepare() {
 	done
 	mkdir -p /run/gluster "$work/bricks" "$work/log" "$work/vol" "$work/tmp"
 	export TMPDIR=$work/tmp
+	cd "$work/tmp" || exit 1
 	truncate -s 8G "$work/xfs.img"
 	mkfs.xfs -q "$work/xfs.img"
 	mount -o loop "$work/xfs.img" "$work/bricks" || skip "no loop device"
@@ -105,9 +106,11 @@ not_ok() {
 
 # check SENTENCE COMMAND...: the sentence holds if the command succeeds
 check() {
-	local sentence=$1
+	local sentence=$1 begin=$SECONDS
 	shift
 	if "$@" > "$work/tmp/check.out" 2>&1; then
+		[ $SECONDS -lt $((begin + 3)) ] ||
+			sentence="$sentence ($((SECONDS - begin)) s)"
 		ok "$sentence"
 	else
 		not_ok "$sentence"

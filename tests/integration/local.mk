@@ -12,5 +12,8 @@ EXTRA_DIST += \
 	tests/integration/lib.sh \
 	tests/integration/volfiles.sh \
 	tests/integration/posix_probe.py \
+	tests/integration/fuse-bigdir.sh \
+	tests/integration/fuse-fio.sh \
 	tests/integration/fuse-probe.sh \
+	tests/integration/fuse-tree.sh \
 	tests/integration/gfapi-probe.sh
