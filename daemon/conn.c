@@ -21,7 +21,7 @@ static void unblock_on_queues(struct conn *c)
 {
 	if ((c->blocks & CONN_BLOCK_QUEUE) &&
 	    c->peer->out.bytes <= c->limits->max_queue / 2 &&
-	    c->out.bytes <= c->limits->max_queue / 2)
+	    (!c->has_answers || c->out.bytes <= c->limits->max_queue / 2))
 		conn_unblock(c, CONN_BLOCK_QUEUE);
 }
 
@@ -74,6 +74,8 @@ void conn_flush(struct conn *c)
 		outq_sent(&c->out, (size_t)n);
 	}
 	want_send(c, c->out.ready.count > 0);
+	if (c->out.bytes == 0)
+		c->has_answers = false;
 	if (before == c->out.bytes)
 		return;
 	unblock_on_queues(c->peer);
@@ -113,6 +115,7 @@ bool conn_send(struct conn *c, struct gfp_span record)
 {
 	if (!outq_add(&c->out, record))
 		return false;
+	c->has_answers = true;
 	conn_flush(c);
 	return true;
 }

@@ -91,7 +91,9 @@ struct conn_handler {
 /* Why a connection is not read. It is read when no bit is set. */
 enum conn_block {
 	CONN_BLOCK_START = 1 << 0,	/* not begun: connecting, or no peer yet */
-	CONN_BLOCK_QUEUE = 1 << 1,	/* too much waits to be sent */
+	/* The peer has too much to send, or this one itself has, and some of
+	   it was made here, in answer to what it reads. */
+	CONN_BLOCK_QUEUE = 1 << 1,
 	CONN_BLOCK_CALLS = 1 << 2,	/* too many calls are unanswered */
 	CONN_BLOCK_END = 1 << 3,	/* nothing more is wanted from it */
 };
@@ -112,6 +114,7 @@ struct conn {
 	bool needs_whole;
 	bool stops_at_record;		/* block with END at the next boundary */
 	bool drops_input;		/* conn_drop_input() was called */
+	bool has_answers;		/* records made here are in out */
 	unsigned blocks;		/* enum conn_block */
 	const struct conn_ops *ops;
 	const struct conn_handler *handler;

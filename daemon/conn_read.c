@@ -276,10 +276,14 @@ static void flush_both(struct conn *c)
 		conn_flush(c);
 }
 
+/*
+ * What passes the other way is no reason: somebody who reads only when he has
+ * sent all would wait for ever.
+ */
 static void block_on_queues(struct conn *c)
 {
 	if (c->peer->out.bytes > c->limits->max_queue ||
-	    c->out.bytes > c->limits->max_queue)
+	    (c->has_answers && c->out.bytes > c->limits->max_queue))
 		conn_block(c, CONN_BLOCK_QUEUE);
 }
 

@@ -779,6 +779,37 @@ static void slow_peers_do_not_pin_whole_blocks(void **state)
 	assert_in_range(f->pool.live, 0, 2);
 }
 
+/*
+ * Each of two that answers a record only when it has sent its own, and does not
+ * read before, hangs if one direction waits for the other.
+ */
+static void one_direction_does_not_wait_for_the_other(void **state)
+{
+	struct fixture *f = *state;
+	struct stream back = { 0 };
+	size_t sent = 0, sent_back = 0;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		stream_add_record(&f->in, 30000, i);
+		stream_add_record(&back, 20000, i);
+	}
+	for (int i = 0; i < 1000; i++) {
+		sent += peer_write(&f->left.peer,
+				   gfp_span_from(stream_span(&f->in), sent));
+		loop_pass(f->base);
+	}
+	assert_int_equal(f->left.conn.blocks, CONN_BLOCK_QUEUE);
+	for (int i = 0; i < PASSES_MAX && f->left.peer.len < back.len; i++) {
+		sent_back += peer_write(&f->right.peer,
+					gfp_span_from(stream_span(&back),
+						      sent_back));
+		loop_pass(f->base);
+		peer_read(&f->left.peer, SIZE_MAX);
+	}
+	assert_received(&f->left.peer, &back);
+	stream_free(&back);
+}
+
 static void a_blocked_connection_is_not_read(void **state)
 {
 	struct fixture *f = *state;
@@ -1139,6 +1170,7 @@ int main(void)
 		TEST(answers_that_nobody_reads_are_bounded),
 		TEST(a_peer_that_does_not_read_stops_the_reading),
 		TEST(slow_peers_do_not_pin_whole_blocks),
+		TEST(one_direction_does_not_wait_for_the_other),
 		TEST(a_blocked_connection_is_not_read),
 		TEST(an_end_between_records_is_clean),
 		TEST(an_end_inside_a_fragmented_record_is_not_clean),
