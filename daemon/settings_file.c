@@ -147,6 +147,9 @@ static void add_unknown(const char *name, int line)
 	parsing->has_more_unknown = true;
 }
 
+static const char general_form[] =
+	"the form is NAME = VALUE or listener \"NAME\" { ... }";
+
 /* libconfuse says what is wrong; this says what is right. */
 static const char *right_form(const char *fmt)
 {
@@ -162,7 +165,7 @@ static const char *right_form(const char *fmt)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strncmp(fmt, rows[i].wrong, strlen(rows[i].wrong)) == 0)
 			return rows[i].right;
-	return "the form is NAME = VALUE or listener \"NAME\" { ... }";
+	return general_form;
 }
 
 __attribute__((format(printf, 2, 0)))
@@ -228,9 +231,21 @@ static void take_sections(void)
 				 "out of memory");
 }
 
+/* An empty name, for one, ends libconfuse without a word. */
+static void explain_failure(unsigned count_before)
+{
+	if (parsing->problems->count == count_before &&
+	    !parsing->has_more_unknown)
+		settings_problem(parsing->problems, parsing->path,
+				 parsing->root->line,
+				 "here or later something has no meaning; %s",
+				 general_form);
+}
+
 static bool parse_once(void)
 {
 	cfg_opt_t section[OPTION_MAX], root[OPTION_MAX];
+	unsigned count_before = parsing->problems->count;
 	bool ok;
 	size_t n;
 
@@ -247,6 +262,8 @@ static bool parse_once(void)
 		return false;
 	cfg_set_error_function(parsing->root, take_error);
 	ok = cfg_parse_buf(parsing->root, parsing->text) == CFG_SUCCESS;
+	if (!ok)
+		explain_failure(count_before);
 	take_sections();
 	cfg_free(parsing->root);
 	return ok;

@@ -90,6 +90,8 @@ static void what_is_not_understood_is_refused(void **state)
 	expect("a|b = 2\n", ":1: ");
 	expect("workers 2\n", "NAME = VALUE");
 	expect("workers = 2 3\nlog_level = info", "there is no option 3");
+	expect("workers = 1\n'' = 2\n", ":2: here or later");
+	expect("listener a {\n \"\"\n}\n", ":1: here or later");
 	expect("workers =\n", "premature end");
 	expect("workers = { 1 }\n", "unexpected token '{'");
 	expect("workers = 2*\n", "unexpected *");
