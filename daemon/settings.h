@@ -20,7 +20,7 @@
 
 enum trace_format { TRACE_TEXT, TRACE_JSON };
 
-/* Field types of the rows; enumerations are int, so that rows can be uniform. */
+/* Field types of the rows; enumerations are int, to be handled alike. */
 #define SETTINGS_FIELD_STRING char *
 #define SETTINGS_FIELD_LISTEN_ADDR char *
 #define SETTINGS_FIELD_BRICK_ADDR char *
@@ -33,7 +33,7 @@ enum trace_format { TRACE_TEXT, TRACE_JSON };
 #define SETTINGS_FIELD_TRACE_FORMAT int
 
 struct listener_settings {
-	char *name;		/* title of the section, "main" from the command line */
+	char *name;	/* title of the section; "main": the command line's */
 #define GLOBAL(name, type, field, ...)
 #define LISTENER(name, type, field, ...) SETTINGS_FIELD_##type field;
 #include "daemon/options.def"
@@ -66,8 +66,8 @@ struct settings_error {
  *
  *   listen, brick    both or neither, each once: they make one more listener,
  *                    called "main"
- *   other LISTENER   for "main", and for each listener of the file whose section
- *                    does not set the option: a default, not an override
+ *   other LISTENER   for "main", and for each listener of the file whose
+ *                    section does not set it: a default, not an override
  *   GLOBAL           instead of what the file says
  */
 struct settings_override {
@@ -103,7 +103,7 @@ bool settings_can_reload(const struct settings *from, const struct settings *to,
 void settings_print(const struct settings *s, FILE *out);
 
 /*
- * Write the commented sample file (conf/), and the mdoc list items of the manual
+ * Write the commented sample file (conf/), and the manual's list items in mdoc
  * for one of the two kinds of options.
  */
 void settings_print_sample(FILE *out);

@@ -158,7 +158,7 @@ static const char *right_form(const char *fmt)
 		const char *right;
 	} rows[] = {
 		{ "found duplicate title", "each listener has its own name" },
-		{ "premature end of file", "a value or a closing } is missing" },
+		{ "premature end of file", "a value or a } is missing" },
 		{ "unexpected closing brace", "there is no { for it" },
 	};
 

@@ -151,8 +151,9 @@ void settings_print_sample(FILE *out)
 	fputs("# Sample configuration of forebrickd(8); forebrick.conf(5) "
 	      "explains the form.\n"
 	      "# An option in a comment has its default. Sizes take KiB, MiB, "
-	      "GiB, TiB, times\n# us, ms, s, min, h; a plain number is bytes or "
-	      "seconds.\n", out);
+	      "GiB, TiB, times\n"
+	      "# us, ms, s, min, h; a plain number is bytes or seconds.\n",
+	      out);
 	print_sample_scope(false, out);
 	fputs("\n# One section for each brick; the name is what log and trace "
 	      "call it.\nlistener \"main\" {", out);

@@ -3,9 +3,9 @@
  * settings_text - the bytes of a configuration file, made fit for libconfuse.
  *
  * libconfuse 3.3 counts two lines too many for each comment, drops what it does
- * not know without a word, takes the end of the file for the end of a comment or
- * of a section, and ends the process when a read fails. So it gets a text in memory whose
- * comments are blanks, and in which these do not occur.
+ * not know without a word, takes the end of the file for the end of a comment
+ * or of a section, and ends the process when a read fails. So it gets a text in
+ * memory whose comments are blanks, and in which these do not occur.
  *
  * Owns: nothing. Any thread.
  */

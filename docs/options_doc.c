@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && strcmp(argv[1], "manual") == 0) {
 		rc = write_manual(argv[2]);
 	} else {
-		fprintf(stderr, "usage: options_doc sample | manual TEMPLATE\n");
+		fputs("usage: options_doc sample | manual TEMPLATE\n", stderr);
 	}
 	if (rc == EX_OK && (fflush(stdout) != 0 || ferror(stdout)))
 		rc = EX_IOERR;

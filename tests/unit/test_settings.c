@@ -276,11 +276,16 @@ static void sizes_and_times_take_their_units(void **state)
 	static const struct {
 		const char *name, *text, *printed;
 	} rows[] = {
-		{ "max_queue", "65536", "64KiB" }, { "max_queue", "64K", "64KiB" },
-		{ "max_queue", "64k", "64KiB" }, { "max_queue", "64kB", "64KiB" },
-		{ "max_queue", "64KB", "64KiB" }, { "max_queue", "1M", "1MiB" },
-		{ "max_queue", "1mib", "1MiB" }, { "max_queue", "1MB", "1MiB" },
-		{ "max_queue", "1G", "1GiB" }, { "max_queue", "65536B", "64KiB" },
+		{ "max_queue", "65536", "64KiB" },
+		{ "max_queue", "64K", "64KiB" },
+		{ "max_queue", "64k", "64KiB" },
+		{ "max_queue", "64kB", "64KiB" },
+		{ "max_queue", "64KB", "64KiB" },
+		{ "max_queue", "1M", "1MiB" },
+		{ "max_queue", "1mib", "1MiB" },
+		{ "max_queue", "1MB", "1MiB" },
+		{ "max_queue", "1G", "1GiB" },
+		{ "max_queue", "65536B", "64KiB" },
 		{ "drain_timeout", "30", "30s" },
 		{ "drain_timeout", "60s", "1min" },
 		{ "drain_timeout", "3600", "1h" },
@@ -291,7 +296,8 @@ static void sizes_and_times_take_their_units(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct settings_row *row = settings_row_find(rows[i].name);
+		const struct settings_row *row =
+			settings_row_find(rows[i].name);
 		struct settings *s = load_row(row, rows[i].text);
 
 		assert_value(s, row, rows[i].printed);
