@@ -79,10 +79,12 @@ void session_close(struct session *s, enum close_reason reason,
 {
 	if (s->state == SESSION_DEAD)
 		return;
-	if (s->state == SESSION_ENDING)
+	if (s->state == SESSION_ENDING) {
 		log_debug(&s->log, "closed");	/* why was said before */
-	else
+	} else {
+		s->ending = reason;
 		log_reason(s, reason, detail);
+	}
 	session_trace_end(s);
 	conn_close(&s->client);
 	conn_close(&s->brick);

@@ -55,7 +55,7 @@ struct session {
 	struct route *route;
 	uint64_t id;
 	enum session_state state;
-	enum close_reason ending;	/* why, in SESSION_ENDING */
+	enum close_reason ending;	/* why, in SESSION_ENDING and DEAD */
 	uint64_t deadline_us;		/* monotonic; UINT64_MAX: none */
 	uint64_t handshake_us;		/* when the handshake must be over */
 	size_t brick_tried;		/* addresses of the route used up */

@@ -110,11 +110,14 @@ core_tests = \
 	tests/unit/test_conn \
 	tests/unit/test_guard \
 	tests/unit/test_join \
-	tests/unit/test_outq
+	tests/unit/test_outq \
+	tests/unit/test_session
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
 peer_sources = tests/unit/peer.c tests/unit/peer.h tests/unit/test.h
+session_sources = tests/unit/session_rig.c tests/unit/session_rig.h \
+	tests/unit/rpc_bytes.h tests/unit/bytes.h $(peer_sources)
 
 tests_unit_test_buf_SOURCES = tests/unit/test_buf.c tests/unit/test.h
 tests_unit_test_buf_CFLAGS = $(core_test_cflags)
@@ -138,6 +141,10 @@ tests_unit_test_addr_LDADD = $(daemon_test_ldadd)
 tests_unit_test_conn_SOURCES = tests/unit/test_conn.c $(peer_sources)
 tests_unit_test_conn_CFLAGS = $(core_test_cflags)
 tests_unit_test_conn_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_SOURCES = tests/unit/test_session.c $(session_sources) \
+	tests/unit/sample.h
+tests_unit_test_session_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
