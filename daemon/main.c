@@ -194,6 +194,7 @@ int main(int argc, char **argv)
 	s = load(&d.args, &error);
 	if (s == NULL) {
 		fprintf(stderr, "%s\n", error.text);
+		args_free(&d.args);
 		return EX_CONFIG;
 	}
 	if (d.args.print_config) {
