@@ -30,6 +30,9 @@ FILE = "big"
 
 
 # --- workloads: each returns a sample, {"mib_s" or "p50_us", "cpu": {...}} ---
+#
+# A disturbance lasts longer than a slice of a round, so that all ways have their
+# part of it.
 
 def per_gib(before, after, count):
     return {name: (after[name] - before[name]) * GIB / count
@@ -38,7 +41,7 @@ def per_gib(before, after, count):
 
 class MountRead:
     """dd bs=1M of the whole file from a mount, none of it cached there."""
-    value, unit = "mib_s", "MiB/s"
+    value, unit, slices = "mib_s", "MiB/s", 1
 
     def __init__(self, client, size):
         self.name = f"mount, {client}"
@@ -74,11 +77,12 @@ class MountRead:
 
 class RawRead:
     """READs of one size at one depth by rpc_load."""
-    value, unit = "mib_s", "MiB/s"
+    value, unit, slices = "mib_s", "MiB/s", 4
 
     def __init__(self, size, depth, total):
         self.name = f"raw READ {size} × {depth}"
-        self.size, self.depth, self.total = size, depth, total
+        self.size, self.depth = size, depth
+        self.total = total // self.slices
 
     def prepare(self, rig, ways):
         pass
@@ -94,6 +98,7 @@ class RawRead:
 
 class RawStat:
     """STATs at one depth; the time of one, or how many a second."""
+    slices = 4
 
     def __init__(self, depth, seconds):
         self.name = f"raw STAT × {depth}"
@@ -123,10 +128,6 @@ def rotated(items, by):
     return items[by:] + items[:by]
 
 
-# A disturbance lasts longer than a slice, so all ways have their part of it.
-SLICES = 4
-
-
 def merged(samples):
     """The medians of several short samples as one."""
     first = samples[0]
@@ -137,9 +138,8 @@ def merged(samples):
 
 def run_round(rig, number, workloads, ways, results):
     for load in rotated(workloads, number):
-        slices = SLICES if isinstance(load, RawStat) else 1
         taken = {way: [] for way in ways}
-        for turn in range(slices):
+        for turn in range(load.slices):
             for way in rotated(ways, number + turn):
                 taken[way].append(load.measure(rig, way))
                 rig.check_alive()

@@ -16,7 +16,7 @@ tests_bench_rpc_load_SOURCES = \
 	$(bench_util)
 tests_bench_rpc_load_LDADD = proto/libgfx.a proto/libgfp.a $(TIRPC_LIBS)
 
-bench_tests = tests/bench/test_delay_relay.py
+bench_tests = tests/bench/test_delay_relay.py tests/bench/smoke.sh
 TESTS += $(bench_tests)
 EXTRA_DIST += \
 	$(bench_tests) \

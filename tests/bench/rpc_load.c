@@ -7,7 +7,8 @@
  *   rpc_load ... idle --sessions 9000 --seconds 10
  *
  * stat and read keep --depth calls in flight on one connection and print one
- * JSON object. idle opens sessions, prints "mounted", and stays.
+ * JSON object. idle opens sessions that read once each, prints "mounted", and
+ * stays.
  *
  * Owns: everything; a tool, single-threaded.
  */
@@ -130,13 +131,14 @@ static void open_file(struct target *t, char *name, uint64_t bytes)
 	gfx_free(GFX_TYPE(gfx_open_reply), &opened);
 }
 
-static void target_open(struct target *t, const struct options *o)
+static void target_open(struct target *t, const struct options *o,
+			unsigned number)
 {
 	char name[256];
 
 	snprintf(name, sizeof(name), "%s", o->file);
 	raw_open(&t->client, o->to);
-	raw_mount(&t->client, o->subvolume, 0);
+	raw_mount(&t->client, o->subvolume, number);
 	open_file(t, name, o->bytes);
 }
 
@@ -273,7 +275,7 @@ static void run(const char *mode, const struct options *o, uint64_t count,
 	uint64_t asked = 0, start, end, now;
 	double cpu;
 
-	target_open(&t, o);
+	target_open(&t, o, 0);
 	flight_init(&f, o->depth);
 	cpu = cpu_seconds();
 	now = start = now_ns();
@@ -314,14 +316,18 @@ static void run_read(const struct options *o)
 	run("read", o, count, ask_read, judge_read);
 }
 
+/* Each has opened a file and read from it, as a mounted client has. */
 static void run_idle(const struct options *o)
 {
 	for (uint64_t i = 0; i < o->sessions; i++) {
-		struct raw_client c;
+		struct target t = { .fd = -1 };
+		struct raw_answer answer;
 
-		raw_open(&c, o->to);
-		raw_mount(&c, o->subvolume, (unsigned)i);
-		free(c.in);	/* the socket stays */
+		target_open(&t, o, (unsigned)i);
+		ask_read(&t, o, 0);
+		raw_receive(&t.client, &answer);
+		judge_read(o, &answer);
+		free(t.client.in);	/* the socket stays */
 	}
 	printf("mounted %llu\n", (unsigned long long)o->sessions);
 	fflush(stdout);
