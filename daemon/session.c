@@ -97,17 +97,22 @@ static uint64_t linger_deadline(const struct session *s)
 	return clock_mono_us() + s->route->listener->half_close_timeout_us;
 }
 
+/* No reply is awaited, under way or waiting to be sent. */
+static bool owes_nothing(const struct session *s)
+{
+	if (s->client.out.bytes > 0)
+		return false;
+	return !conn_is_open(&s->brick) ||
+	       (s->calls.live == 0 && !s->client.out.is_open);
+}
+
 /*
  * Everything that will be answered has been: tell the client, and linger until
  * it closes, too, or as long as is allowed to one that does not.
  */
 static void finish_if_done(struct session *s)
 {
-	bool brick_open = conn_is_open(&s->brick);
-
-	if (s->state != SESSION_ENDING || s->client.out.bytes > 0)
-		return;
-	if (brick_open && (s->calls.live > 0 || s->client.out.is_open))
+	if (s->state != SESSION_ENDING || !owes_nothing(s))
 		return;
 	if (s->client.has_ended) {
 		session_close(s, s->ending, NULL);
@@ -336,7 +341,7 @@ static void on_client_end(struct conn *c, bool is_clean)
 			session_close(s, s->ending, NULL);
 		return;
 	}
-	if (!is_clean || s->calls.live == 0) {
+	if (!is_clean || owes_nothing(s)) {
 		session_close(s, CLOSE_CLIENT_ENDED,
 			      is_clean ? NULL : "inside a record");
 		return;

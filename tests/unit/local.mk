@@ -111,7 +111,8 @@ core_tests = \
 	tests/unit/test_guard \
 	tests/unit/test_join \
 	tests/unit/test_outq \
-	tests/unit/test_session
+	tests/unit/test_session \
+	tests/unit/test_session_end
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
@@ -145,6 +146,9 @@ tests_unit_test_session_SOURCES = tests/unit/test_session.c $(session_sources) \
 	tests/unit/sample.h
 tests_unit_test_session_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_end_SOURCES = tests/unit/test_session_end.c $(session_sources)
+tests_unit_test_session_end_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_end_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
