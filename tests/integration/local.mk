@@ -17,3 +17,11 @@ EXTRA_DIST += \
 	tests/integration/fuse-probe.sh \
 	tests/integration/fuse-tree.sh \
 	tests/integration/gfapi-probe.sh
+
+# What the daemon says about its traffic, against captures of it.
+EXTRA_DIST += \
+	tests/integration/packets.sh \
+	tests/integration/trace-complete.sh \
+	tests/integration/trace_check.py \
+	tests/integration/wire_capture.py \
+	tests/integration/wire_decode.py
