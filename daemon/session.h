@@ -89,8 +89,8 @@ void session_close(struct session *s, enum close_reason reason,
 /* Take no more calls; end when those in flight are answered, or at deadline. */
 void session_drain(struct session *s, uint64_t deadline_us);
 
-/* After each pass of the loop: what has died is freed. */
-void session_host_free_dead(struct session_host *host);
+/* After each pass of the loop: what has died is freed. True if any has. */
+bool session_host_free_dead(struct session_host *host);
 
 /* From a timer: sessions past their deadline are closed. */
 void session_host_expire(struct session_host *host);

@@ -17,9 +17,10 @@ void session_host_init(struct session_host *host)
 		TAILQ_INIT(&host->lists[i]);
 }
 
-void session_host_free_dead(struct session_host *host)
+bool session_host_free_dead(struct session_host *host)
 {
 	struct session_list *dead = &host->lists[SESSION_DEAD];
+	bool any = !TAILQ_EMPTY(dead);
 	struct session *s;
 
 	while ((s = TAILQ_FIRST(dead)) != NULL) {
@@ -29,6 +30,7 @@ void session_host_free_dead(struct session_host *host)
 		route_put(s->route);
 		free(s);
 	}
+	return any;
 }
 
 static enum close_reason expiry_reason(const struct session *s)

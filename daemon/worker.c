@@ -9,18 +9,21 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "daemon/log.h"
 #include "daemon/session.h"
 #include "daemon/worker.h"
 
 enum {
 	MAINTAIN_MS = 50,	/* how exactly deadlines are kept */
+	TRIM_INTERVAL_US = 1000000,
 };
 
 struct message {
@@ -40,7 +43,9 @@ struct worker {
 	struct event *wake_event, *timer;
 	int wake_fd;
 	bool timer_runs;
+	bool has_freed;			/* sessions, since the last trim */
 	bool is_stopping;
+	uint64_t trimmed_us;		/* when that was, monotonic */
 	_Atomic size_t load;
 	pthread_mutex_t lock;		/* of inbox */
 	struct message_list inbox;
@@ -119,6 +124,21 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/*
+ * The C library keeps what lies below something that is still in use: after
+ * many slow clients at a time that is most of what they took.
+ */
+static void trim_heap(struct worker *w)
+{
+	uint64_t now = clock_mono_us();
+
+	if (!w->has_freed || now - w->trimmed_us < TRIM_INTERVAL_US)
+		return;
+	w->has_freed = false;
+	w->trimmed_us = now;
+	malloc_trim(0);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *w = arg;
@@ -126,15 +146,17 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	session_host_expire(&w->host);
+	trim_heap(w);
 }
 
 /* After each pass: free what died, and run the timer only while it is needed. */
 static void worker_maintain(struct worker *w)
 {
 	struct timeval tick = { 0, MAINTAIN_MS * 1000 };
-	bool wanted = session_host_has_deadlines(&w->host);
+	bool wanted;
 
-	session_host_free_dead(&w->host);
+	w->has_freed |= session_host_free_dead(&w->host);
+	wanted = session_host_has_deadlines(&w->host) || w->has_freed;
 	atomic_store_explicit(&w->load,
 			      w->host.counts[SESSION_YOUNG] +
 				      w->host.counts[SESSION_MOUNTED],
