@@ -32,6 +32,12 @@
 #include "proto/dict.h"
 #include "proto/rpc_msg.h"
 
+/*
+ * Until SETVOLUME has succeeded nobody sends more, and what is joined is held in
+ * memory: strangers get no more of it than that.
+ */
+enum { YOUNG_REASSEMBLY = 64 * 1024 };
+
 static const struct {
 	enum log_level level;
 	const char *text;
@@ -299,6 +305,8 @@ static void note_setvolume_reply(struct session *s, struct gfp_span head)
 		log_info(&s->log, "mounted");
 		set_state(s, SESSION_MOUNTED);
 		s->deadline_us = UINT64_MAX;
+		s->limits.max_reassembly =
+			s->route->listener->max_reassembly;
 	}
 }
 
@@ -457,7 +465,7 @@ void session_open(struct session_host *host, struct route *route, int fd,
 	s->host = host;
 	s->route = route_get(route);
 	s->id = id;
-	s->limits = (struct conn_limits){ set->max_record, set->max_reassembly,
+	s->limits = (struct conn_limits){ set->max_record, YOUNG_REASSEMBLY,
 					  set->max_queue };
 	s->handshake_us = set->handshake_timeout_us == 0 ?
 				  UINT64_MAX :
