@@ -5,3 +5,15 @@ tests_fake_fake_brick_SOURCES = \
 	tests/fake/brick_reply.c tests/fake/brick_reply.h \
 	$(bench_util)
 tests_fake_fake_brick_LDADD = proto/libgfp.a
+
+# Each runs by itself, too, in a build directory or with FOREBRICKD and
+# FAKE_BRICK in the environment; --long for a soak.
+fake_tests = \
+	tests/fake/test_records.py \
+	tests/fake/test_brick.py \
+	tests/fake/test_flow.py
+TESTS += $(fake_tests)
+EXTRA_DIST += $(fake_tests) \
+	tests/fake/canary.py \
+	tests/fake/peers.py \
+	tests/fake/wire.py
