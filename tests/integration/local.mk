@@ -12,11 +12,13 @@ EXTRA_DIST += \
 	tests/integration/lib.sh \
 	tests/integration/volfiles.sh \
 	tests/integration/posix_probe.py \
+	tests/integration/acked_writer.py \
 	tests/integration/fuse-bigdir.sh \
 	tests/integration/fuse-fio.sh \
 	tests/integration/fuse-probe.sh \
 	tests/integration/fuse-tree.sh \
-	tests/integration/gfapi-probe.sh
+	tests/integration/gfapi-probe.sh \
+	tests/integration/kill.sh
 
 # What the daemon says about its traffic, against captures of it.
 EXTRA_DIST += \
