@@ -112,7 +112,8 @@ core_tests = \
 	tests/unit/test_join \
 	tests/unit/test_outq \
 	tests/unit/test_session \
-	tests/unit/test_session_end
+	tests/unit/test_session_end \
+	tests/unit/test_session_trace
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
@@ -149,6 +150,10 @@ tests_unit_test_session_LDADD = $(daemon_test_ldadd)
 tests_unit_test_session_end_SOURCES = tests/unit/test_session_end.c $(session_sources)
 tests_unit_test_session_end_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_end_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_trace_SOURCES = tests/unit/test_session_trace.c $(session_sources) \
+	tests/unit/fixture.c tests/unit/fixture.h
+tests_unit_test_session_trace_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_trace_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
