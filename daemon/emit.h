@@ -6,8 +6,9 @@
  *          inside {} and [] by a comma; peers' strings in quotes
  *   JSON   "key":value; the caller makes sure that every object is closed
  *
- * key NULL: an element of an array, or what emit_peer_key() announced. Numbers of 64 bits are plain numbers in
- * JSON too, exact to the last digit; it is for the reader not to round them.
+ * key NULL: an element of an array, or what emit_peer_key() announced. Numbers
+ * of 64 bits are plain numbers in JSON too, exact to the last digit; it is for
+ * the reader not to round them.
  */
 #ifndef FOREBRICK_DAEMON_EMIT_H
 #define FOREBRICK_DAEMON_EMIT_H

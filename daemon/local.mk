@@ -38,6 +38,7 @@ daemon_libforebrick_a_SOURCES = \
 	daemon/trace_list.c daemon/trace_list.h \
 	daemon/trace_ring.c daemon/trace_ring.h \
 	daemon/trace_text.c daemon/trace_text.h \
+	daemon/trace_thread.c daemon/trace_thread.h \
 	daemon/trace_value.c daemon/trace_value.h \
 	daemon/worker.c daemon/worker.h
 daemon_libforebrick_a_CFLAGS = $(AM_CFLAGS) $(EVENT_CFLAGS) \

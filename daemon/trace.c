@@ -1,363 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace - the thread that turns the workers' records into lines of a file.
+ * trace - the trace as the rest of the daemon knows it: on and off, its file,
+ * its rings.
  *
- *   trace_note_new -> trace_note_finish -> ring -> drain -> trace_format_line
- *                                                      -> trace_file_flush
+ * Changes of settings reach the thread (trace_thread.c) as orders under a lock.
  *
- * It goes round the rings, some records of each at a time, and writes when there
- * is enough or nothing more is waiting. Then it naps for some milliseconds, so
- * that busy workers need not wake it, and sleeps when the nap brought nothing.
- *
- * Owns: the thread, the file, the rings until they are drained. Changes of
- * settings reach the thread as orders under the lock.
+ * Owns: the thread, and what it works with.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
 #include "daemon/log.h"
-#include "daemon/trace_file.h"
-#include "daemon/trace_ring.h"
-
-enum {
-	RING_TURN = 64,		/* records of one ring before the next's turn */
-	NAP_MS = 4,
-	TELL_US = 100 * 1000,	/* between two lines about losses, when busy */
-	BLOCKED_US = 2 * 1000 * 1000,	/* wait for a pipe's reader at the end */
-};
-
-/* What the thread is to do. */
-struct orders {
-	bool is_changed;	/* path and format are new */
-	char *path;		/* owned; NULL: no trace */
-	enum trace_format format;
-	bool wants_reopen;
-	bool wants_stop;	/* stays set */
-};
-
-struct trace {
-	struct trace_shared shared;
-	size_t buffer;
-	pthread_t thread;
-
-	pthread_mutex_t lock;	/* of the following */
-	struct orders orders;
-	SLIST_HEAD(, trace_ring) rings;	/* links: changed by the thread alone */
-	uint64_t lost_gone;	/* of rings that are no more */
-
-	/* the thread's */
-	struct trace_file file;
-	enum trace_format format;
-	bool is_leaving;	/* trace is off: close once all is written */
-	bool is_tired;		/* a nap has brought nothing */
-	uint64_t told_us;
-	_Atomic uint64_t lost_memory;	/* no memory for a line */
-};
-
-static struct trace_ring *first_ring(struct trace *t)
-{
-	struct trace_ring *r;
-
-	pthread_mutex_lock(&t->lock);
-	r = SLIST_FIRST(&t->rings);
-	pthread_mutex_unlock(&t->lock);
-	return r;
-}
-
-static void note_losses(struct trace *t, struct trace_ring *r, uint64_t lost)
-{
-	t->file.untold_room += lost - r->lost_seen;
-	r->lost_seen = lost;
-}
-
-/* A line that says what is missing before it. */
-static void tell_losses(struct trace *t)
-{
-	struct trace_file *f = &t->file;
-	struct trace_file_line line = { .lost_room = f->untold_room,
-					.lost_write = f->untold_write };
-
-	if (line.lost_room + line.lost_write == 0 || !trace_file_is_ready(f))
-		return;
-	if (!trace_format_lost(&f->out, t->format, clock_real_us(),
-			       line.lost_room, line.lost_write))
-		return;
-	trace_file_end_line(f, line);
-	f->untold_room = f->untold_write = 0;
-	t->told_us = clock_mono_us();
-	if (line.lost_room > 0)
-		log_limited(LOG_LEVEL_WARN, NULL,
-			    "trace: %llu records lost for want of room "
-			    "(trace_buffer)",
-			    (unsigned long long)line.lost_room);
-}
-
-static void write_item(struct trace *t, const struct trace_item *item)
-{
-	uint32_t payload = atomic_load_explicit(&t->shared.payload,
-						memory_order_relaxed);
-	struct trace_file_line line = { .is_record = true };
-
-	if (!trace_file_is_ready(&t->file)) {
-		trace_file_lose(&t->file);
-	} else if (trace_format_line(&t->file.out, t->format, item, payload)) {
-		trace_file_end_line(&t->file, line);
-	} else {
-		atomic_fetch_add_explicit(&t->lost_memory, 1,
-					  memory_order_relaxed);
-		t->file.untold_room++;
-	}
-}
-
-/* The next record of a ring; false when there is none. */
-static bool drain_one(struct trace *t, struct trace_ring *r)
-{
-	struct trace_file *f = &t->file;
-	struct trace_taken taken;
-
-	if (!trace_ring_take(r, &taken)) {
-		note_losses(t, r, trace_ring_lost(r));
-		return false;
-	}
-	if (taken.lost_before != r->lost_seen) {
-		note_losses(t, r, taken.lost_before);
-		if (clock_mono_us() - t->told_us >= TELL_US)
-			tell_losses(t);
-	}
-	write_item(t, &taken.item);
-	trace_ring_drop(r);
-	if (trace_file_is_full(f) && trace_file_is_ready(f))
-		trace_file_flush(f);
-	return true;
-}
-
-/* One turn of each ring. Returns how many records that brought. */
-static size_t drain_some(struct trace *t)
-{
-	size_t count = 0;
-
-	for (struct trace_ring *r = first_ring(t); r != NULL;
-	     r = SLIST_NEXT(r, next))
-		for (int i = 0; i < RING_TURN && !t->file.is_blocked; i++) {
-			if (!drain_one(t, r))
-				break;
-			count++;
-		}
-	return count;
-}
-
-/* Before the file changes: what was finished by now belongs into the old one. */
-static void drain_finished(struct trace *t)
-{
-	struct trace_ring *r, *first = first_ring(t);
-
-	for (r = first; r != NULL; r = SLIST_NEXT(r, next))
-		r->mark = spsc_mark(&r->q);
-	for (r = first; r != NULL; r = SLIST_NEXT(r, next))
-		while (trace_file_is_ready(&t->file) &&
-		       !spsc_has_read(&r->q, r->mark))
-			if (!drain_one(t, r))
-				break;
-}
-
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static void change_file(struct trace *t, const char *path)
-{
-	drain_finished(t);
-	trace_file_close(&t->file);
-	trace_file_open(&t->file, path);
-}
-
-static void take_change(struct trace *t, const struct orders *o)
-{
-	t->is_leaving = o->path == NULL;
-	if (!t->is_leaving && !is_same(o->path, t->file.path))
-		change_file(t, o->path);
-	else
-		drain_finished(t);
-	t->format = o->format;
-	/* Not before there is a file: a worker's first record would be lost. */
-	atomic_store_explicit(&t->shared.is_on, !t->is_leaving,
-			      memory_order_relaxed);
-}
-
-static void reopen(struct trace *t)
-{
-	char *path = t->file.path == NULL ? NULL : strdup(t->file.path);
-
-	/* Without memory the former file stays, which is better than none. */
-	if (path != NULL)
-		change_file(t, path);
-	free(path);
-}
-
-/* Returns true when the thread shall stop. */
-static bool take_orders(struct trace *t)
-{
-	struct orders o;
-
-	pthread_mutex_lock(&t->lock);
-	o = t->orders;
-	t->orders = (struct orders){ .wants_stop = o.wants_stop };
-	pthread_mutex_unlock(&t->lock);
-	if (o.is_changed)
-		take_change(t, &o);
-	if (o.wants_reopen)
-		reopen(t);
-	free(o.path);
-	return o.wants_stop;
-}
-
-/* Free the rings that are closed and empty. */
-static void reap_rings(struct trace *t)
-{
-	struct trace_ring *r, *after;
-
-	for (r = first_ring(t); r != NULL; r = after) {
-		after = SLIST_NEXT(r, next);
-		if (!atomic_load(&r->is_closed) || !trace_ring_is_quiet(r))
-			continue;
-		note_losses(t, r, trace_ring_lost(r));
-		pthread_mutex_lock(&t->lock);
-		SLIST_REMOVE(&t->rings, r, trace_ring, next);
-		t->lost_gone += trace_ring_lost(r);
-		pthread_mutex_unlock(&t->lock);
-		trace_ring_free(r);
-	}
-}
-
-static bool is_quiet(struct trace *t)
-{
-	for (struct trace_ring *r = first_ring(t); r != NULL;
-	     r = SLIST_NEXT(r, next))
-		if (!trace_ring_is_quiet(r))
-			return false;
-	return true;
-}
-
-static bool has_records(struct trace *t)
-{
-	for (struct trace_ring *r = first_ring(t); r != NULL;
-	     r = SLIST_NEXT(r, next))
-		if (!spsc_is_empty(&r->q))
-			return true;
-	return false;
-}
-
-/* Milliseconds until the broken file is to be tried again; -1: never. */
-static int until_retry(const struct trace_file *f)
-{
-	uint64_t now = clock_mono_us();
-
-	if (f->retry_us == 0)
-		return -1;
-	return f->retry_us <= now ? 0 : (int)((f->retry_us - now) / 1000) + 1;
-}
-
-static void wait_for(struct trace *t, int timeout_ms)
-{
-	struct pollfd p[2] = {
-		{ .fd = t->shared.wake_fd, .events = POLLIN },
-		{ .fd = t->file.is_blocked ? t->file.fd : -1,
-		  .events = POLLOUT },
-	};
-	uint64_t count;
-
-	poll(p, 2, timeout_ms);
-	atomic_store(&t->shared.sleep, TRACE_AWAKE);
-	if (p[0].revents != 0 &&
-	    read(t->shared.wake_fd, &count, sizeof(count)) < 0)
-		return;
-}
-
-/* Nap after work; sleep when there was none. Orders wake it always. */
-static void rest(struct trace *t)
-{
-	if (t->file.is_blocked) {
-		wait_for(t, BLOCKED_US / 1000);
-	} else if (!t->is_tired) {
-		t->is_tired = true;
-		atomic_store(&t->shared.sleep, TRACE_NAPPING);
-		wait_for(t, NAP_MS);
-	} else {
-		atomic_store(&t->shared.sleep, TRACE_ASLEEP);
-		/* A worker that saw it awake has published before. */
-		wait_for(t, has_records(t) ? 0 : until_retry(&t->file));
-	}
-}
-
-/* The thread is to end: a pipe whose reader stands still is not waited for. */
-static bool may_stop(struct trace *t)
-{
-	struct trace_file *f = &t->file;
-
-	if (!f->is_blocked)
-		return first_ring(t) == NULL;
-	if (clock_mono_us() - f->blocked_us >= BLOCKED_US)
-		trace_file_give_up(f);
-	return false;
-}
-
-/* One round; false when it was the last. */
-static bool pass(struct trace *t)
-{
-	bool is_stopping = take_orders(t);
-	struct trace_file *f = &t->file;
-
-	if (f->is_blocked)
-		trace_file_flush(f);
-	else
-		trace_file_retry(f);
-	if (!f->is_blocked && drain_some(t) > 0) {
-		t->is_tired = false;
-		return true;
-	}
-	reap_rings(t);
-	if (trace_file_is_ready(f)) {
-		tell_losses(t);
-		trace_file_flush(f);
-	}
-	if (t->is_leaving && is_quiet(t)) {
-		trace_file_close(f);
-		t->is_leaving = false;
-	}
-	if (is_stopping && may_stop(t))
-		return false;
-	rest(t);
-	return true;
-}
-
-static void *run(void *arg)
-{
-	struct trace *t = arg;
-
-	while (pass(t))
-		;
-	trace_file_close(&t->file);
-	return NULL;
-}
-
-static void wake(struct trace *t)
-{
-	uint64_t one = 1;
-
-	if (write(t->shared.wake_fd, &one, sizeof(one)) < 0)
-		return;
-}
+#include "daemon/trace_thread.h"
 
 /* Signals are for the main thread. Returns 0 or an errno. */
 static int start_thread(struct trace *t)
@@ -367,7 +28,7 @@ static int start_thread(struct trace *t)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&t->thread, NULL, run, t);
+	rc = pthread_create(&t->thread, NULL, trace_thread_run, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
@@ -400,7 +61,7 @@ struct trace *trace_open(const struct settings *s)
 	if (rc == 0) {
 		/* The file is there before the first session is. */
 		trace_apply(t, s);
-		take_orders(t);
+		trace_thread_take_orders(t);
 		rc = start_thread(t);
 	}
 	if (rc != 0) {
@@ -434,7 +95,7 @@ void trace_apply(struct trace *t, const struct settings *s)
 	if (!is_on)
 		atomic_store_explicit(&t->shared.is_on, false,
 				      memory_order_relaxed);
-	wake(t);
+	trace_wake(&t->shared);
 }
 
 void trace_reopen(struct trace *t)
@@ -442,7 +103,7 @@ void trace_reopen(struct trace *t)
 	pthread_mutex_lock(&t->lock);
 	t->orders.wants_reopen = true;
 	pthread_mutex_unlock(&t->lock);
-	wake(t);
+	trace_wake(&t->shared);
 }
 
 void trace_close(struct trace *t)
@@ -454,7 +115,7 @@ void trace_close(struct trace *t)
 		assert(atomic_load(&r->is_closed));
 	t->orders.wants_stop = true;
 	pthread_mutex_unlock(&t->lock);
-	wake(t);
+	trace_wake(&t->shared);
 	pthread_join(t->thread, NULL);
 	assert(SLIST_EMPTY(&t->rings));
 	trace_free(t);

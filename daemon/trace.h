@@ -40,7 +40,7 @@ enum trace_outcome {
 
 /* What a worker knows of an RPC by itself. Strings are copied. */
 struct trace_meta {
-	uint64_t time_us;	/* real time at which the call's head was read */
+	uint64_t time_us;	/* real time when the call's head was read */
 	uint64_t latency_us;	/* until the reply's head was read */
 	uint64_t session;
 	const char *client;	/* address of the client */
@@ -48,7 +48,7 @@ struct trace_meta {
 	uint32_t client_xid, brick_xid;
 	enum trace_origin origin;
 	enum trace_outcome outcome;
-	uint32_t call_size, reply_size;	/* of the whole records, mark excluded */
+	uint32_t call_size, reply_size;	/* of whole records without mark */
 };
 
 /*
@@ -60,7 +60,7 @@ struct trace *trace_open(const struct settings *s);
 
 /*
  * Take over changed settings (file, format, payload); any thread but workers.
- * Does not wait: the trace goes on as soon as the file is open, and off at once.
+ * Does not wait: the trace goes on once the file is open, and off at once.
  * Calls that are outstanding then are still written when they are answered.
  */
 void trace_apply(struct trace *t, const struct settings *s);
@@ -75,9 +75,9 @@ void trace_reopen(struct trace *t);
 void trace_close(struct trace *t);
 
 /*
- * A ring belongs to one thread at a time. trace_buffer is halved: one half holds
- * finished records until they are written, the other the notes. All notes must
- * be finished before it is closed; its records are written all the same.
+ * A ring belongs to one thread at a time. trace_buffer is halved: one half
+ * holds finished records until they are written, the other the notes. All notes
+ * must be finished before it is closed; its records are written all the same.
  */
 struct trace_ring *trace_ring_open(struct trace *t);
 void trace_ring_close(struct trace_ring *r);

@@ -148,7 +148,7 @@ static void reset(struct trace_file *f)
 		trace_text_free(&f->out);
 }
 
-/* Take out the lines that are in the file; the first one is cut then, or new. */
+/* Take out the lines that are in the file; a cut one is the first then. */
 static void forget_sent(struct trace_file *f)
 {
 	size_t i, start = 0, records = 0;

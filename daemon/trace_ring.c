@@ -4,11 +4,11 @@
  *
  * A note is the kept part of a call. Most are small and come from a free list,
  * larger ones from malloc(); both count against the budget while they are held,
- * those on the list too. A finished record is copied into the ring in one piece:
- * facts, addresses, call, reply.
+ * those on the list too. A finished record is copied into the ring in one
+ * piece: facts, addresses, call, reply.
  *
- * Owns: its ring and notes. The functions of trace.h run on the worker's thread,
- * those of trace_ring.h on the writing thread.
+ * Owns: its ring and notes. The functions of trace.h run on the worker's
+ * thread, those of trace_ring.h on the writing thread.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ struct trace_note {
 };
 
 enum {
-	/* A call with the credential of a FUSE client takes 120 to 250 bytes. */
+	/* A call with a FUSE client's credential takes 120 to 250 bytes. */
 	NOTE_SMALL = 512 - sizeof(struct trace_note),
 	FREE_MAX = 1024,	/* notes on the free list */
 	ADDRESS_MAX = 256,	/* bytes of client and brick that are kept */
@@ -78,7 +78,7 @@ static void drop_free_notes(struct trace_ring *r)
 	r->free_count = 0;
 }
 
-static void wake(struct trace_shared *shared)
+void trace_wake(struct trace_shared *shared)
 {
 	uint64_t one = 1;
 
@@ -95,7 +95,7 @@ void trace_ring_close(struct trace_ring *r)
 	drop_free_notes(r);
 	assert(r->held == 0);
 	atomic_store(&r->is_closed, true);
-	wake(shared);
+	trace_wake(shared);
 }
 
 void trace_ring_free(struct trace_ring *r)
@@ -291,7 +291,7 @@ static void wake_if_asleep(struct trace_ring *r, size_t used)
 	    (sleep == TRACE_NAPPING && used < r->q.size / 2))
 		return;
 	if (atomic_exchange(&shared->sleep, TRACE_AWAKE) != TRACE_AWAKE)
-		wake(shared);
+		trace_wake(shared);
 }
 
 void trace_note_finish(struct trace_ring *r, struct trace_note *note,

@@ -31,6 +31,9 @@ struct trace_shared {
 	int wake_fd;				/* eventfd */
 };
 
+/* Wake the thread, whatever it does. Any thread. */
+void trace_wake(struct trace_shared *shared);
+
 struct trace_ring {
 	struct spsc q;
 	struct trace_shared *shared;

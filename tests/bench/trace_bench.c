@@ -6,8 +6,8 @@
  *
  * Formats COUNT records (1000000) of each sort in both formats; then traces as
  * many READs into /dev/null, as a worker does it, and says what that took of
- * the worker. Time is that of the thread on the processor, so that others on the
- * machine do not count.
+ * the worker. Time is that of the thread on the processor, so that others on
+ * the machine do not count.
  */
 #include "config.h"
 

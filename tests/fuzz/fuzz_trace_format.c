@@ -2,8 +2,8 @@
 /*
  * fuzz_trace_format - a record of any bytes is one line, in JSON and in text.
  *
- * Input: a byte that chooses facts, two that say how long the call is, the call,
- * the reply.
+ * Input: a byte that chooses facts, two that say how long the call is, the
+ * call, the reply.
  */
 #include "config.h"
 

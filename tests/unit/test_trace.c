@@ -178,7 +178,7 @@ static void what_a_full_ring_loses_is_counted_and_told(void **state)
 	assert_int_equal(c.last_xid, count + 1);
 }
 
-static void a_pipe_that_nobody_reads_does_not_hold_up_the_end(void **state)
+static void a_pipe_that_nobody_reads_does_not_hold_up(void **state)
 {
 	char *path = path_of("stuck");
 	int fd = open_pipe(path);
@@ -282,7 +282,7 @@ static void what_exceeds_the_budget_is_cut_and_says_so(void **state)
 	assert_non_null(strstr(line, "\"truncated\":true"));
 }
 
-static void a_call_outstanding_when_it_is_turned_off_is_written(void **state)
+static void a_call_begun_before_it_is_off_is_written(void **state)
 {
 	char *path = path_of("off");
 	struct trace *t = open_trace(path, LARGE_BUFFER);
@@ -349,11 +349,11 @@ int main(void)
 		cmocka_unit_test(without_a_file_the_trace_is_off),
 		cmocka_unit_test(workers_at_once_are_counted_exactly),
 		cmocka_unit_test(what_a_full_ring_loses_is_counted_and_told),
-		cmocka_unit_test(a_pipe_that_nobody_reads_does_not_hold_up_the_end),
+		cmocka_unit_test(a_pipe_that_nobody_reads_does_not_hold_up),
 		cmocka_unit_test(notes_beyond_the_budget_are_lost_and_counted),
 		cmocka_unit_test(a_call_in_pieces_is_put_together),
 		cmocka_unit_test(what_exceeds_the_budget_is_cut_and_says_so),
-		cmocka_unit_test(a_call_outstanding_when_it_is_turned_off_is_written),
+		cmocka_unit_test(a_call_begun_before_it_is_off_is_written),
 		cmocka_unit_test(the_format_changes_while_it_runs),
 	};
 

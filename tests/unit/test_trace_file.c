@@ -121,8 +121,7 @@ static void a_line_cut_by_a_full_disk_is_completed(void **state)
 	assert_int_equal(c.last_xid, 501);
 }
 
-static void a_file_that_ends_within_a_line_is_continued_on_a_new_one(
-	void **state)
+static void a_torn_line_stays_alone(void **state)
 {
 	char *path = path_of("torn");
 	FILE *file = fopen(path, "w");
@@ -144,7 +143,7 @@ static void a_file_that_ends_within_a_line_is_continued_on_a_new_one(
 	assert_int_equal(c.records, 1);
 }
 
-static void a_missing_folder_costs_records_until_it_is_there(void **state)
+static void a_missing_folder_costs_records_meanwhile(void **state)
 {
 	char path[128], folder[96];
 	struct trace_ring *r;
@@ -205,8 +204,8 @@ int main(void)
 		cmocka_unit_test(a_rotated_file_is_opened_anew),
 		cmocka_unit_test(a_full_disk_costs_records_and_is_told_later),
 		cmocka_unit_test(a_line_cut_by_a_full_disk_is_completed),
-		cmocka_unit_test(a_file_that_ends_within_a_line_is_continued_on_a_new_one),
-		cmocka_unit_test(a_missing_folder_costs_records_until_it_is_there),
+		cmocka_unit_test(a_torn_line_stays_alone),
+		cmocka_unit_test(a_missing_folder_costs_records_meanwhile),
 		cmocka_unit_test(a_dash_is_standard_output),
 	};
 

@@ -178,7 +178,7 @@ static void errors_of_the_rpc_layer_have_names(void **state)
 		    "-> reject_status=1(auth error) auth_status=5 |");
 }
 
-static void what_the_table_does_not_know_is_shown_by_number(void **state)
+static void the_unknown_is_shown_by_number(void **state)
 {
 	static struct trace_sample s;
 	struct trace_item item;
@@ -221,7 +221,8 @@ static void a_callback_has_no_reply(void **state)
 	json = json_of(&item, 0);
 	assert_true(json_is_null(json_object_get(json, "reply")));
 	json_decref(json);
-	assert_non_null(strstr(text_of(&item, 0), " by=brick outcome=callback"));
+	assert_non_null(strstr(text_of(&item, 0),
+			       " by=brick outcome=callback"));
 	assert_null(strstr(out.chars, "->"));
 }
 
@@ -243,7 +244,7 @@ static void the_payload_is_shown_as_far_as_asked(void **state)
 	assert_non_null(strstr(text_of(&item, 99), " payload={size=5} "));
 }
 
-static void a_credential_without_identity_shows_its_flavour(void **state)
+static void a_credential_of_nobody_shows_its_flavour(void **state)
 {
 	static struct trace_sample s;
 	const struct gfp_call call = { .xid = 7, .program = GFP_PROG_DUMP,
@@ -277,6 +278,23 @@ static void losses_have_a_line_of_their_own(void **state)
 	trace_text_char(&out, '\0');
 	assert_string_equal(out.chars, "2026-01-31T12:00:00.123456Z lost=7 "
 				       "lost_room=4 lost_write=3\n");
+}
+
+static void without_memory_nothing_is_appended(void **state)
+{
+	/* so full that it cannot grow, whatever the machine has */
+	struct trace_text full = { .len = SIZE_MAX - 8, .cap = SIZE_MAX - 8 };
+	static struct trace_sample s;
+	struct trace_item item;
+
+	(void)state;
+	sample_read(&s);
+	item = item_of(span_of(&s.call), span_of(&s.reply));
+	assert_false(trace_format_line(&full, TRACE_JSON, &item, 0));
+	assert_false(trace_format_line(&full, TRACE_TEXT, &item, 0));
+	assert_false(trace_format_lost(&full, TRACE_TEXT, 0, 1, 1));
+	assert_true(full.len == SIZE_MAX - 8);
+	assert_false(full.is_short);
 }
 
 static void check_written(const char *expected)
@@ -329,11 +347,12 @@ int main(void)
 		cmocka_unit_test(names_of_any_bytes_stay_within_their_quotes),
 		cmocka_unit_test(a_long_string_is_cut_with_a_mark),
 		cmocka_unit_test(errors_of_the_rpc_layer_have_names),
-		cmocka_unit_test(what_the_table_does_not_know_is_shown_by_number),
+		cmocka_unit_test(the_unknown_is_shown_by_number),
 		cmocka_unit_test(a_callback_has_no_reply),
 		cmocka_unit_test(the_payload_is_shown_as_far_as_asked),
-		cmocka_unit_test(a_credential_without_identity_shows_its_flavour),
+		cmocka_unit_test(a_credential_of_nobody_shows_its_flavour),
 		cmocka_unit_test(losses_have_a_line_of_their_own),
+		cmocka_unit_test(without_memory_nothing_is_appended),
 		cmocka_unit_test(numbers_and_times_are_exact),
 	};
 

@@ -2,8 +2,8 @@
 /*
  * trace_lines - lines of the trace, checked and read back, for tests.
  *
- * JSON is read by a parser that is not ours, and that takes nothing which is not
- * JSON in UTF-8.
+ * JSON is read by a parser that is not ours, and that takes nothing which is
+ * not JSON in UTF-8.
  */
 #ifndef FOREBRICK_TESTS_UNIT_TRACE_LINES_H
 #define FOREBRICK_TESTS_UNIT_TRACE_LINES_H
@@ -66,7 +66,8 @@ static inline json_t *json_of(const struct trace_item *item, uint32_t payload)
 	return parse(line);
 }
 
-static inline const char *text_of(const struct trace_item *item, uint32_t payload)
+static inline const char *text_of(const struct trace_item *item,
+				  uint32_t payload)
 {
 	check_one_line(line_of(TRACE_TEXT, item, payload));
 	trace_text_char(&out, '\0');
