@@ -31,8 +31,8 @@ FILE = "big"
 
 # --- workloads: each returns a sample, {"mib_s" or "p50_us", "cpu": {...}} ---
 #
-# A disturbance lasts longer than a slice of a round, so that all ways have their
-# part of it.
+# A disturbance lasts longer than a slice of a round, so that all ways have
+# their part of it.
 
 def per_gib(before, after, count):
     return {name: (after[name] - before[name]) * GIB / count
@@ -136,8 +136,23 @@ def merged(samples):
                   median(s[key] for s in samples)) for key in first}
 
 
+class Others:
+    """The share of the machine that went to others since it was made."""
+
+    def __init__(self, rig):
+        self.rig = rig
+        self.ours = rig.our_seconds()
+        self.busy, self.all = rigs.machine_seconds()
+
+    def share(self):
+        busy, every = rigs.machine_seconds()
+        ours = self.rig.our_seconds() - self.ours
+        return max(0, busy - self.busy - ours) / max(every - self.all, 0.01)
+
+
 def run_round(rig, number, workloads, ways, results):
     for load in rotated(workloads, number):
+        others = Others(rig)
         taken = {way: [] for way in ways}
         for turn in range(load.slices):
             for way in rotated(ways, number + turn):
@@ -145,11 +160,12 @@ def run_round(rig, number, workloads, ways, results):
                 rig.check_alive()
         for way in ways:
             results[load.name][way].append(merged(taken[way]))
+        results[load.name]["others"].append(others.share())
 
 
 def measure(rig, args, workloads, ways):
     """{rtt: {workload: {way: [sample of each round]}}}"""
-    results = {rtt: {load.name: {way: [] for way in ways}
+    results = {rtt: {load.name: {way: [] for way in [*ways, "others"]}
                      for load in workloads} for rtt in args.rtt or ["none"]}
     for number in range(args.rounds):
         for rtt in results:
@@ -193,7 +209,7 @@ def cpu_cells(load, samples):
 
 def table(workloads, ways, results):
     rows = [["workload", "way", "value", "to direct", "to HAProxy", "client",
-             "reader", "proxy", "delay", "brick"]]
+             "reader", "proxy", "delay", "brick", "others"]]
     rows.append(["---"] * len(rows[0]))
     for load in workloads:
         samples = results[load.name]
@@ -204,15 +220,23 @@ def table(workloads, ways, results):
             for base in ("direct", "haproxy"):
                 row.append(spread(ratios(samples, way, base, load.value), 2)
                            if base in ways and base != way else "")
-            rows.append(row + cpu_cells(load, samples[way]))
+            rows.append(row + cpu_cells(load, samples[way]) +
+                        [f"{median(samples['others']) * 100:.0f} %"])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def quieter_half(samples):
+    """The rounds in which others left most of the machine to this run."""
+    most = median(samples["others"])
+    kept = [i for i, share in enumerate(samples["others"]) if share <= most]
+    return {key: [values[i] for i in kept] for key, values in samples.items()}
 
 
 def bars(workloads, results):
     """[(sentence, figure, does it hold)] for forebrick against HAProxy."""
     out = []
     for load in workloads:
-        samples = results[load.name]
+        samples = quieter_half(results[load.name])
         if load.value == "mib_s":
             got = median(ratios(samples, "forebrick", "haproxy", "mib_s"))
             out.append((f"{load.name}: throughput to HAProxy's >= 1.0", got,
@@ -251,7 +275,8 @@ def report(args, workloads, ways, results, facts):
             f"{os.getloadavg()[0]:.1f} at the end. A sparse file of "
             f"{args.size >> 20} MiB; medians (least–most) of {args.rounds} "
             "rounds, ratios by rounds. CPU: seconds for each GiB, "
-            "microseconds for each STAT; reader is dd or the raw client."]
+            "microseconds for each STAT; reader is dd or the raw client. Bars "
+            "are judged by the quieter half of the rounds."]
     verdicts = []
     for rtt, by_load in results.items():
         text += ["", f"## Round trip to the brick: {rtt}", "",

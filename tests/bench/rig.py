@@ -26,6 +26,7 @@ BRICK, SUBVOLUME = 49152, "brick"
 VOLUME_ID = "5f0c47a2-6a5c-4c43-9a0c-3d1f0f0b7c11"
 PORTS = {"relay": 24100, "haproxy": 24101, "forebrick": 24102}
 SKIPPED = 77
+TICK = os.sysconf("SC_CLK_TCK")
 
 # One thread, the buffer that serves it best here; sessions never time out.
 HAPROXY = """
@@ -121,12 +122,12 @@ class Cpu:
         return sum(self.threads.values()) / 1e9
 
 
-def resident_bytes(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
-        for line in rollup:
-            if line.startswith("Rss:"):
-                return int(line.split()[1]) * 1024
-    return 0
+def machine_seconds():
+    """(busy, all) of every processor; what a hypervisor took is busy."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        ticks = [int(word) for word in stat.readline().split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / TICK, sum(ticks) / TICK
 
 
 class Rig:
@@ -262,3 +263,9 @@ class Rig:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         used["reader"] = children.ru_utime + children.ru_stime
         return used
+
+    def our_seconds(self):
+        """CPU time of everything that this run consists of."""
+        own = os.times()
+        return sum(self.clocks[name].seconds() for name in self.processes) + \
+            own.user + own.system + own.children_user + own.children_system
