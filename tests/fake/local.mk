@@ -11,7 +11,9 @@ tests_fake_fake_brick_LDADD = proto/libgfp.a
 fake_tests = \
 	tests/fake/test_records.py \
 	tests/fake/test_brick.py \
-	tests/fake/test_flow.py
+	tests/fake/test_flow.py \
+	tests/fake/test_close.py \
+	tests/fake/test_daemon.py
 TESTS += $(fake_tests)
 EXTRA_DIST += $(fake_tests) \
 	tests/fake/canary.py \

@@ -136,7 +136,11 @@ class Client(Stream):
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         sock.settimeout(DEADLINE)
-        sock.connect(address)
+        try:
+            sock.connect(address)
+        except OSError:
+            sock.close()
+            raise
         super().__init__(sock)
         self.xid = 1
 
@@ -240,6 +244,7 @@ class Daemon:
             self.process = subprocess.Popen(command, stderr=errors,
                                             preexec_fn=limit)
         self.pid = self.process.pid
+        self.addresses = []
         wait_for(self.has_started, "ready")
 
     def has_started(self):
@@ -263,8 +268,12 @@ class Daemon:
         return found[-1]
 
     def address(self, nth=0):
-        found = re.findall(r"listening on (127[.\d]+):(\d+)", self.log_text())
-        return (found[nth][0], int(found[nth][1]))
+        """Where it listens, in the order in which it began to."""
+        if nth >= len(self.addresses):
+            self.addresses = re.findall(r"listening on (127[.\d]+):(\d+)",
+                                        self.log_text())
+        host, port = self.addresses[nth]
+        return (host, int(port))
 
     def client(self, **how):
         return Client(self.address(), **how)
