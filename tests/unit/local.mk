@@ -111,9 +111,11 @@ core_tests = \
 	tests/unit/test_guard \
 	tests/unit/test_join \
 	tests/unit/test_outq \
+	tests/unit/test_server \
 	tests/unit/test_session \
 	tests/unit/test_session_end \
-	tests/unit/test_session_trace
+	tests/unit/test_session_trace \
+	tests/unit/test_socket
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
@@ -134,7 +136,8 @@ tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/rpc_bytes.h \
 	tests/unit/sample.h tests/unit/bytes.h tests/unit/test.h
 tests_unit_test_guard_CFLAGS = $(core_test_cflags)
 tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
-tests_unit_test_join_SOURCES = tests/unit/test_join.c tests/unit/bytes.h tests/unit/test.h
+tests_unit_test_join_SOURCES = tests/unit/test_join.c \
+	tests/unit/bytes.h tests/unit/test.h
 tests_unit_test_join_CFLAGS = $(core_test_cflags)
 tests_unit_test_join_LDADD = $(daemon_test_ldadd)
 tests_unit_test_addr_SOURCES = tests/unit/test_addr.c tests/unit/test.h
@@ -147,13 +150,22 @@ tests_unit_test_session_SOURCES = tests/unit/test_session.c $(session_sources) \
 	tests/unit/sample.h
 tests_unit_test_session_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_LDADD = $(daemon_test_ldadd)
-tests_unit_test_session_end_SOURCES = tests/unit/test_session_end.c $(session_sources)
+tests_unit_test_session_end_SOURCES = tests/unit/test_session_end.c \
+	$(session_sources)
 tests_unit_test_session_end_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_end_LDADD = $(daemon_test_ldadd)
-tests_unit_test_session_trace_SOURCES = tests/unit/test_session_trace.c $(session_sources) \
+tests_unit_test_session_trace_SOURCES = tests/unit/test_session_trace.c \
+	$(session_sources) \
 	tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_session_trace_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_trace_LDADD = $(daemon_test_ldadd)
+tests_unit_test_socket_SOURCES = tests/unit/test_socket.c tests/unit/test.h
+tests_unit_test_socket_CFLAGS = $(core_test_cflags)
+tests_unit_test_socket_LDADD = $(daemon_test_ldadd)
+tests_unit_test_server_SOURCES = tests/unit/test_server.c $(peer_sources) \
+	tests/unit/rpc_bytes.h tests/unit/bytes.h
+tests_unit_test_server_CFLAGS = $(core_test_cflags)
+tests_unit_test_server_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.
