@@ -13,7 +13,8 @@ fake_tests = \
 	tests/fake/test_brick.py \
 	tests/fake/test_flow.py \
 	tests/fake/test_close.py \
-	tests/fake/test_daemon.py
+	tests/fake/test_daemon.py \
+	tests/fake/test_replay.py
 TESTS += $(fake_tests)
 EXTRA_DIST += $(fake_tests) \
 	tests/fake/canary.py \

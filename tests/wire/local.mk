@@ -7,8 +7,11 @@ EXTRA_DIST += \
 	tests/wire/fop400 \
 	tests/wire/handshake \
 	tests/wire/portmap \
+	tests/wire/session \
 	tests/tools/capture.sh \
 	tests/tools/capture_extract.py \
 	tests/tools/capture_gfapi.py \
 	tests/tools/capture_mount.py \
-	tests/tools/capture_raw.py
+	tests/tools/capture_raw.py \
+	tests/tools/record_session.py \
+	tests/tools/record_session.sh
