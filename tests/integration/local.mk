@@ -18,7 +18,11 @@ EXTRA_DIST += \
 	tests/integration/fuse-probe.sh \
 	tests/integration/fuse-tree.sh \
 	tests/integration/gfapi-probe.sh \
-	tests/integration/kill.sh
+	tests/integration/kill.sh \
+	tests/integration/lifecycle.sh \
+	tests/integration/old-protocol.sh \
+	tests/integration/unix-socket.sh \
+	tests/integration/volumes.sh
 
 # What the daemon says about its traffic, against captures of it.
 EXTRA_DIST += \
@@ -27,3 +31,6 @@ EXTRA_DIST += \
 	tests/integration/trace_check.py \
 	tests/integration/wire_capture.py \
 	tests/integration/wire_decode.py
+EXTRA_DIST += \
+	tests/integration/tshark.sh \
+	tests/integration/tshark_check.py
