@@ -18,9 +18,9 @@ probe() {
 	mount_fuse "$work/vol/$way.vol" "$work/$way-a" "${options[@]}"
 	mount_fuse "$work/vol/$way.vol" "$work/$way-b" "${options[@]}"
 	mkdir "$work/$way-a/$way"
-	timeout 120 "$here/posix_probe.py" "$work/$way-a/$way" \
-		"$work/$way-b/$way" > "$work/log/$way.log" 2>&1
-	check "the probe runs to its end ($way)" test $? -eq 0
+	check "the probe runs to its end ($way)" timeout 120 \
+		"$here/posix_probe.py" "$work/$way-a/$way" \
+		"$work/$way-b/$way" --output "$work/log/$way.log"
 	unmount "$work/$way-a"
 	unmount "$work/$way-b"
 }

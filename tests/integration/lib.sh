@@ -54,6 +54,7 @@ enter_namespaces() {
 
 work=$FOREBRICK_WORK
 failures=0
+volume_id=$(cat /proc/sys/kernel/random/uuid)
 unset FOREBRICK_WORK
 
 find_program() { # VARIABLE NAME
@@ -119,6 +120,14 @@ check() {
 	fi
 }
 
+# fails COMMAND...: it does, and in time
+fails() {
+	timeout 10 "$@"
+	case $? in
+	0 | 124) return 1 ;;
+	esac
+}
+
 # die SENTENCE: the test cannot go on
 die() {
 	not_ok "$*"
@@ -141,12 +150,10 @@ set_option() {
 
 # make_brick NAME PORT: its directory and its volfile $work/vol/NAME.vol
 make_brick() {
-	local root=$work/bricks/$1 id
-	id=$(python3 -c 'import sys, uuid
-print(uuid.uuid5(uuid.NAMESPACE_DNS, sys.argv[1]))' "$work")
+	local root=$work/bricks/$1
 	mkdir -p "$root/.glusterfs/indices"
-	setfattr -n trusted.glusterfs.volume-id -v "0x${id//-/}" "$root"
-	brick_volfile "$1" "$2" "$root" "$id" > "$work/vol/$1.vol"
+	setfattr -n trusted.glusterfs.volume-id -v "0x${volume_id//-/}" "$root"
+	brick_volfile "$1" "$2" "$root" "$volume_id" > "$work/vol/$1.vol"
 }
 
 # start_brick NAME PORT: make it unless it is there; pid in ${brick_pid[NAME]}
@@ -192,7 +199,7 @@ mount_fuse() {
 }
 
 is_mounted() {
-	mountpoint -q "$1" && timeout 5 stat -f "$1"
+	timeout 5 mountpoint -q "$1" && timeout 5 stat -f "$1"
 }
 
 unmount() {
@@ -235,7 +242,7 @@ show_logs() {
 	done
 	if [ -n "${KEEP_LOGS:-}" ]; then
 		mkdir -p "$KEEP_LOGS/$test_name"
-		cp -r "$work/log" "$work/vol" "$KEEP_LOGS/$test_name/"
+		cp -r "$work/log" "$work/vol" "$KEEP_LOGS/$test_name"
 	fi
 }
 

@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Try every POSIX call on a mount and print one line for each: what came back.
 
-usage: posix_probe.py [--only SECTION[,SECTION]...] DIR [OTHER]
+usage: posix_probe.py [OPTION]... DIR [OTHER]
+
+  --only SECTION[,SECTION]...  not all of them
+  --output FILE                where the lines go
+  --no-huge                    no file of 2^62 bytes: a sharded volume's client
+                               dies of it
 
 DIR is an empty directory on the mount; OTHER is the same directory seen through
 a second mount, for what two clients do to each other. The lines hold nothing
@@ -24,6 +29,7 @@ import struct
 import sys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+HUGE_FILES = True
 NOBODY = 65534
 libc = ctypes.CDLL(None, use_errno=True)
 SECTIONS = {}
@@ -303,7 +309,7 @@ def attributes(d, _other):
                   (2**31 + 5, 2**32 + 7), (1234567890123456789,) * 2):
         ns = tuple(t if t > 10**15 else t * 10**9 for t in times)
         attempt(f"utime {times}", os.utime, f, ns=ns)
-        attempt("mtime", lambda: os.stat(f).st_mtime_ns)
+        attempt("mtime is", lambda: os.stat(f).st_mtime_ns == ns[1])
     for size in (0, 5, 4096, 12345, 5 * GIB + 3, 10):
         attempt(f"truncate {size}", os.truncate, f, size)
         attempt("is", os.stat, f)
@@ -497,8 +503,9 @@ def far(d, _other):
         attempt(f"SEEK_HOLE {place}", os.lseek, fd, place, os.SEEK_HOLE)
     attempt("SEEK_DATA behind the end", os.lseek, fd, 7 * GIB, os.SEEK_DATA)
     attempt("read at 2^63-4096", os.pread, fd, 4096, 2**63 - 4096)
-    attempt("write at 2^63-4096", os.pwrite, fd, b"x", 2**63 - 4096)
-    attempt("truncate to 2^62", os.ftruncate, fd, 2**62)
+    if HUGE_FILES:
+        attempt("write at 2^63-4096", os.pwrite, fd, b"x", 2**63 - 4096)
+        attempt("truncate to 2^62", os.ftruncate, fd, 2**62)
     attempt("truncate back", os.ftruncate, fd, 2**32 + 2)
     attempt("is", os.fstat, fd)
     attempt("end", os.pread, fd, 10, 2**32 - 1)
@@ -522,6 +529,9 @@ def space(d, _other):
             attempt("data", lambda: hashlib.md5(read_file(f)).hexdigest())
         os.pwrite(fd, pattern(MIB, mode), 0)
         os.ftruncate(fd, MIB)
+        # The client's write-behind lets a zero range overtake writes, and the
+        # result is a matter of luck, without a proxy too (10.3, seen 1 in 60).
+        os.fsync(fd)
     os.close(fd)
     fd = os.open(f, os.O_RDONLY)
     attempt("allocate on a read-only fd", system, "fallocate64", fd, 0,
@@ -803,7 +813,12 @@ def main():
     parser.add_argument("--only", default=",".join(SECTIONS))
     parser.add_argument("dir")
     parser.add_argument("other", nargs="?")
+    parser.add_argument("--output")
+    parser.add_argument("--no-huge", action="store_true")
     args = parser.parse_args()
+    globals()["HUGE_FILES"] = not args.no_huge
+    if args.output:
+        sys.stdout = open(args.output, "w", encoding="utf-8")
     os.umask(0o022)
     for name in args.only.split(","):
         if name in ("locks", "between") and args.other is None:

@@ -69,7 +69,8 @@ brick_volfile() {
 client_layer() {
 	local where
 	case $3 in
-	unix:*) where="transport.address-family unix transport-type unix
+	# without a remote-host the client of 10.3 does not even try
+	unix:*) where="remote-host localhost transport-type unix
 		transport.socket.connect-path ${3#unix:}" ;;
 	*) where="transport.address-family inet transport-type tcp
 		remote-host 127.0.0.1 remote-port $3" ;;
@@ -102,7 +103,8 @@ client_volfile() {
 	replicate)
 		layer vol-replicate-0 cluster/replicate "$bricks" \
 			use-anonymous-inode yes use-compound-fops off \
-			granular-entry-heal on afr-pending-xattr "${pending#,}"
+			granular-entry-heal on volume-id "$volume_id" \
+			afr-pending-xattr "${pending#,}"
 		bricks=vol-replicate-0 ;;
 	disperse)
 		layer vol-disperse-0 cluster/disperse "$bricks" redundancy 2
