@@ -216,14 +216,24 @@ struct server *server_start(struct event_base *base, struct settings *s,
 	return sv;
 }
 
+/* The log is first, as it can be put back. */
 bool server_reload(struct server *sv, struct settings *s,
 		   struct settings_error *error)
 {
-	if (!settings_can_reload(sv->settings, s, error) ||
-	    !apply_listeners(sv, s, error))
+	const struct settings *old = sv->settings;
+
+	if (!settings_can_reload(old, s, error))
 		return false;
-	if (!log_open(s->log_file, (enum log_level)s->log_level))
-		log_warn(NULL, "the log stays where it was");
+	if (!log_open(s->log_file, (enum log_level)s->log_level)) {
+		snprintf(error->text, sizeof(error->text),
+			 "log_file %s cannot be opened", s->log_file);
+		return false;
+	}
+	if (!apply_listeners(sv, s, error)) {
+		if (!log_open(old->log_file, (enum log_level)old->log_level))
+			log_warn(NULL, "the log stays here");
+		return false;
+	}
 	trace_apply(sv->trace, s);
 	settings_put(sv->settings);
 	sv->settings = settings_get(s);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -577,6 +578,41 @@ static void a_reload_that_cannot_be_changes_nothing(void **state)
 	exchange(f, 1, 3);
 }
 
+/* A configuration like the present one, but with another log. */
+static struct settings *with_log(struct fixture *f, const char *log,
+				 const char *front1)
+{
+	struct settings *s = configure(f, "", f->front[0], f->back[0], front1,
+				       f->back[1]);
+
+	free(s->log_file);
+	s->log_file = strdup(log);
+	return s;
+}
+
+static void a_refused_reload_leaves_the_log_as_it_was(void **state)
+{
+	struct fixture *f = *state;
+	char taken[128], other[128], first[128];
+	struct stat before, after;
+
+	start(f, "");
+	snprintf(other, sizeof(other), "%s/none/log", dir);
+	assert_false(reload(f, with_log(f, other, f->front[1])));
+	assert_non_null(strstr(f->error.text, other));
+	assert_false(dial(f, 1, f->front[1]));
+
+	snprintf(first, sizeof(first), "%s/log", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	snprintf(taken, sizeof(taken), "unix:%s", f->bricks[1].path);
+	assert_false(reload(f, with_log(f, other, taken)));
+	assert_int_equal(stat(first, &before), 0);
+	log_error(NULL, "where does this go?");
+	assert_int_equal(stat(first, &after), 0);
+	assert_true(after.st_size > before.st_size);
+	unlink(other);
+}
+
 static void reloads_under_load_disturb_nobody(void **state)
 {
 	struct fixture *f = *state;
@@ -640,6 +676,7 @@ int main(void)
 		TEST(a_reload_adds_and_takes_away_listeners),
 		TEST(a_new_brick_is_for_new_sessions),
 		TEST(a_reload_that_cannot_be_changes_nothing),
+		TEST(a_refused_reload_leaves_the_log_as_it_was),
 		TEST(reloads_under_load_disturb_nobody),
 		TEST(a_start_that_fails_leaves_nothing),
 	};
