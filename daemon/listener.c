@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/listener.h"
@@ -84,6 +85,36 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
 			return;
 }
 
+static const char *unix_path(const struct listener *l)
+{
+	const struct sockaddr_un *un =
+		(const struct sockaddr_un *)&l->bound.ss;
+
+	return l->bound.ss.ss_family == AF_UNIX ? un->sun_path : NULL;
+}
+
+static void note_name(struct listener *l)
+{
+	const char *path = unix_path(l);
+	struct stat st;
+
+	if (path == NULL || lstat(path, &st) < 0)
+		return;
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+}
+
+/* Unless the name was taken away and is that of another daemon by now. */
+static void remove_name(const struct listener *l)
+{
+	const char *path = unix_path(l);
+	struct stat st;
+
+	if (path != NULL && lstat(path, &st) == 0 && st.st_dev == l->dev &&
+	    st.st_ino == l->ino)
+		unlink(path);
+}
+
 struct listener *listener_open(struct event_base *base, struct route *route,
 			       listener_take_fn take, listener_may_fn may,
 			       void *arg, struct settings_error *error)
@@ -105,6 +136,7 @@ struct listener *listener_open(struct event_base *base, struct route *route,
 		return NULL;
 	}
 	addr_text(&l->bound, l->text);
+	note_name(l);
 	l->route = route_get(route);
 	l->accept_event = event_new(base, l->fd, EV_READ | EV_PERSIST,
 				    on_acceptable, l);
@@ -130,15 +162,11 @@ void listener_set_route(struct listener *l, struct route *route)
 
 void listener_close(struct listener *l)
 {
-	const struct sockaddr_un *un =
-		(const struct sockaddr_un *)&l->bound.ss;
-
 	if (l->accept_event != NULL)
 		event_free(l->accept_event);
 	if (l->pause_timer != NULL)
 		event_free(l->pause_timer);
-	if (l->bound.ss.ss_family == AF_UNIX)
-		unlink(un->sun_path);
+	remove_name(l);
 	close(l->fd);
 	route_put(l->route);
 	free(l);

@@ -33,6 +33,8 @@ struct listener {
 	struct event *pause_timer;
 	int fd;
 	struct addr bound;
+	dev_t dev;		/* of a unix socket's name, with ino */
+	ino_t ino;
 	char text[ADDR_TEXT_MAX];
 	listener_take_fn take;
 	listener_may_fn may;
@@ -51,7 +53,10 @@ struct listener *listener_open(struct event_base *base, struct route *route,
 /* Sessions from now on take another route; a reference is kept. */
 void listener_set_route(struct listener *l, struct route *route);
 
-/* Stop listening; a unix socket's name goes too. Sessions stay. */
+/*
+ * Stop listening; a unix socket's name goes too, if it is still this socket's.
+ * Sessions stay.
+ */
 void listener_close(struct listener *l);
 
 #endif

@@ -632,6 +632,21 @@ static void reloads_under_load_disturb_nobody(void **state)
 	}
 }
 
+static void a_name_that_is_another_socket_by_now_stays(void **state)
+{
+	struct fixture *f = *state;
+	const char *path = f->front[0] + strlen("unix:");
+	struct brick other = { 0 };
+
+	start(f, "");
+	assert_int_equal(unlink(path), 0);
+	open_brick(&other, f->front[0]);
+	assert_true(reload(f, configure(f, "", f->front[1], f->back[1], NULL,
+					NULL)));
+	assert_int_equal(access(path, F_OK), 0);
+	close_brick(&other);
+}
+
 /* ---- what cannot start ---- */
 
 static void a_start_that_fails_leaves_nothing(void **state)
@@ -678,6 +693,7 @@ int main(void)
 		TEST(a_reload_that_cannot_be_changes_nothing),
 		TEST(a_refused_reload_leaves_the_log_as_it_was),
 		TEST(reloads_under_load_disturb_nobody),
+		TEST(a_name_that_is_another_socket_by_now_stays),
 		TEST(a_start_that_fails_leaves_nothing),
 	};
 
