@@ -34,3 +34,4 @@ EXTRA_DIST += \
 EXTRA_DIST += \
 	tests/integration/tshark.sh \
 	tests/integration/tshark_check.py
+EXTRA_DIST += tests/integration/signals.sh

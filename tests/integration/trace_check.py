@@ -3,7 +3,7 @@
 """Compare a trace in JSON with what a packet capture says has happened.
 
 usage: trace_check.py --pcap FILE --trace FILE --listen PORT=BRICK ...
-           [--payload BYTES] [--text FILE] [--need]
+           [--payload BYTES] [--text FILE] [--need] [--drained]
 
 The capture holds both sides of the proxy; PORT=BRICK is a listener and the
 address that it forwards to. Each RPC of the capture must have exactly one
@@ -13,7 +13,9 @@ the xid.
 
 --text: the trace, as text, of a second proxy behind the first; it must tell of
 the same calls. --need: every procedure that a FUSE or libgfapi client can make
-must have been seen, and every other one of a raw client.
+must have been seen, and every other one of a raw client. --drained: the proxy
+has ended by itself: what it has read was answered. --trace may be given several
+times, for a trace that was rotated.
 """
 import argparse
 import json
@@ -51,10 +53,13 @@ def only_once(pairs):
     return value
 
 
-def read_trace(path):
-    records = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
+def read_trace(*paths):
+    records, number = [], 0
+    for path in paths:
+        with open(path, "rb") as file:
+            lines = file.readlines()
+        for line in lines:
+            number += 1
             try:
                 if not line.endswith(b"\n"):
                     raise ValueError("the line is not closed")
@@ -289,6 +294,21 @@ def check_session(session, records, payload, seen):
         fail(f"{client}: the capture ends within a call")
 
 
+def check_drained(sessions):
+    """Each call that went to the brick has its reply at the client."""
+    unread = 0
+    for session in sessions:
+        for record in session.client.calls:
+            if record.reply:
+                continue
+            if record.xid in session.brick_calls:
+                fail(f"{session.client} xid {record.xid}: its reply is lost")
+            unread += 1
+        if session.brick and session.brick.up.rest:
+            fail(f"{session.brick}: a call was cut off")
+    print(f"# {unread} calls were left unread at the end")
+
+
 def check_one(name, found, expected, begin, end):
     if len(found) != 1:
         fail(f"{name}: {len(found)} records")
@@ -356,15 +376,16 @@ def check_text(path, records):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--pcap", required=True)
-    parser.add_argument("--trace", required=True)
+    parser.add_argument("--trace", required=True, action="append")
     parser.add_argument("--listen", action="append", required=True)
     parser.add_argument("--payload", type=int, default=0)
     parser.add_argument("--text")
     parser.add_argument("--need", action="store_true")
+    parser.add_argument("--drained", action="store_true")
     args = parser.parse_args()
     listeners = {int(port): brick for port, brick in
                  (text.split("=") for text in args.listen)}
-    records = read_trace(args.trace)
+    records = read_trace(*args.trace)
     if args.text:
         check_text(args.text, records)
     seen = Seen()
@@ -374,6 +395,8 @@ def main():
     seen.show()
     if args.need:
         seen.need()
+    if args.drained:
+        check_drained(sessions)
     calls = sum(len(s.client.calls) for s in sessions)
     callbacks = sum(len(s.client.callbacks) for s in sessions)
     outcomes = Counter(r["outcome"] for r in records)
