@@ -181,6 +181,12 @@ static bool session_dial(struct session *s)
 	return true;
 }
 
+/* A text of a peer, as long as the log may show it. */
+static int shown_len(struct gfp_pair pair)
+{
+	return pair.value.len < 256 ? (int)pair.value.len : 256;
+}
+
 /* Who mounts what, for the log; the brick's answer decides about it. */
 static void note_identity(struct session *s, struct gfp_span args)
 {
@@ -194,9 +200,9 @@ static void note_identity(struct session *s, struct gfp_span args)
 	if (gfp_blob_find(blob, "remote-subvolume", &subvolume) != GFP_OK ||
 	    gfp_blob_find(blob, "process-uuid", &identity) != GFP_OK)
 		return;
-	log_info(&s->log, "asks for %.*s as %.*s",
-		 (int)(subvolume.value.len & 0xfff), subvolume.value.ptr,
-		 (int)(identity.value.len & 0xfff), identity.value.ptr);
+	log_limited(LOG_LEVEL_INFO, &s->log, "asks for %.*s as %.*s",
+		    shown_len(subvolume), subvolume.value.ptr,
+		    shown_len(identity), identity.value.ptr);
 }
 
 static bool is_setvolume(const struct gfp_proc *proc)
@@ -302,7 +308,7 @@ static void note_setvolume_reply(struct session *s, struct gfp_span head)
 		return;
 	}
 	if (s->state == SESSION_YOUNG) {
-		log_info(&s->log, "mounted");
+		log_limited(LOG_LEVEL_INFO, &s->log, "mounted");
 		set_state(s, SESSION_MOUNTED);
 		s->deadline_us = UINT64_MAX;
 		s->limits.max_reassembly =
