@@ -52,8 +52,3 @@ void notify_stopping(void)
 	send_state("STOPPING=1\nSTATUS=draining: waiting for outstanding "
 		   "calls\n");
 }
-
-void notify_status(const char *text)
-{
-	send_state("STATUS=%s\n", text);
-}

@@ -9,7 +9,4 @@ void notify_ready(void);	/* also when a reload is over */
 void notify_reloading(void);
 void notify_stopping(void);
 
-/* One line for "systemctl status"; those above set one, too. */
-void notify_status(const char *text);
-
 #endif
