@@ -204,6 +204,52 @@ class Answers(Mounted):
                 self.session, self.end = self.pair(self.proxy, self.peer)
 
 
+class Guarded(Mounted):
+    """What a 10.3 brick does not survive is answered here."""
+
+    def assert_answered_here(self, proc, args, record):
+        xid = self.session.send(proc, args)
+        got = self.session.record()
+        self.assertEqual(got[:4], wire.u32(xid))
+        self.assertEqual(got[4:4 + len(record)], record)
+        self.assertTrue(self.end.is_quiet(0.02))
+        self.assert_session_works()
+
+    def test_no_negative_fd_but_the_anonymous_one(self):
+        ebadf = wire.reply(0)[4:] + wire.u32(-1, 9)
+        rest = wire.u64(0) + wire.u32(0, 0) + wire.NO_XDATA
+        for fd in (-1, -3, -1 << 63):
+            for version in (400, 330):
+                for number in (12, 13, 15, 16, 25):
+                    with self.subTest(fd, version=version, number=number):
+                        self.assert_answered_here(
+                            (wire.FOP, version, number),
+                            wire.GFID + wire.u64(fd) + rest, ebadf)
+        self.exchange(wire.READ, wire.read_args(0, 10, fd=-2),
+                      wire.read_results(b"0123456789"))
+
+    def test_either_fd_of_a_copy(self):
+        ebadf = wire.reply(0)[4:] + wire.u32(-1, 9)
+        for fds in ((-1, 0), (0, -1)):
+            self.assert_answered_here(
+                (wire.FOP, 400, 56), wire.GFID * 2 + wire.u64(*fds, 0, 0) +
+                wire.u32(4096, 0) + wire.NO_XDATA, ebadf)
+
+    def test_procedures_that_kill_it_are_unavailable(self):
+        for number in (52, 54):
+            self.assert_answered_here((wire.FOP, 400, number),
+                                      wire.GFID + bytes(40),
+                                      wire.reply(0, b"", 3)[4:])
+
+    def test_a_write_whose_size_is_not_its_payload_s(self):
+        for claimed, real in ((8192, 0), (8192, 8191), (10, 8192),
+                              (0xffffffff, 100)):
+            args = bytearray(wire.write_args(bytes(real)))
+            struct.pack_into(">I", args, 32, claimed)
+            self.assert_answered_here(wire.WRITE, bytes(args),
+                                      wire.reply(0, b"", 4)[4:])
+
+
 class Payloads(Mounted):
     SIZES = (0, 1, 2, 3, 4, 5, 127 * 1024 - 1, 127 * 1024, 127 * 1024 + 1,
              128 * 1024, 136 * 1024 - 24, 1 << 20)

@@ -148,6 +148,15 @@ class SlowBricks(TwoBricks):
         self.assert_all_answered(client, write, taken)
         return time.monotonic() - start
 
+    def test_nobody_answers_a_ping_for_a_stopped_brick(self):
+        busy, proxy = self.two_bricks()
+        client = self.client(proxy).mount()
+        busy.signal(signal.SIGSTOP)
+        client.send(wire.PING)
+        self.assertTrue(client.is_quiet(times(1, 60)))
+        busy.signal(signal.SIGCONT)
+        self.assertEqual(client.reply().ret(), (0, 0))
+
     def test_a_ping_behind_a_flood_is_late_by_the_queues_only(self):
         rate = 16 * MIB
         busy, proxy = self.two_bricks("--read-rate", str(rate))
