@@ -108,64 +108,82 @@ core_tests = \
 	tests/unit/test_buf \
 	tests/unit/test_call \
 	tests/unit/test_conn \
+	tests/unit/test_conn_flow \
 	tests/unit/test_guard \
 	tests/unit/test_join \
 	tests/unit/test_outq \
 	tests/unit/test_server \
 	tests/unit/test_session \
 	tests/unit/test_session_end \
+	tests/unit/test_session_flow \
+	tests/unit/test_session_refuse \
+	tests/unit/test_session_time \
 	tests/unit/test_session_trace \
 	tests/unit/test_socket
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 core_test_cflags = $(proto_test_cflags) $(EVENT_CFLAGS)
+bytes_headers = tests/unit/bytes.h tests/unit/test.h
 peer_sources = tests/unit/peer.c tests/unit/peer.h tests/unit/test.h
+conn_sources = tests/unit/conn_rig.c tests/unit/conn_rig.h $(peer_sources)
 session_sources = tests/unit/session_rig.c tests/unit/session_rig.h \
 	tests/unit/rpc_bytes.h tests/unit/bytes.h $(peer_sources)
 
+tests_unit_test_addr_SOURCES = tests/unit/test_addr.c tests/unit/test.h
+tests_unit_test_addr_CFLAGS = $(core_test_cflags)
+tests_unit_test_addr_LDADD = $(daemon_test_ldadd)
 tests_unit_test_buf_SOURCES = tests/unit/test_buf.c tests/unit/test.h
 tests_unit_test_buf_CFLAGS = $(core_test_cflags)
 tests_unit_test_buf_LDADD = $(daemon_test_ldadd)
 tests_unit_test_call_SOURCES = tests/unit/test_call.c tests/unit/test.h
 tests_unit_test_call_CFLAGS = $(core_test_cflags)
 tests_unit_test_call_LDADD = $(daemon_test_ldadd)
+tests_unit_test_conn_SOURCES = tests/unit/test_conn.c $(conn_sources)
+tests_unit_test_conn_CFLAGS = $(core_test_cflags)
+tests_unit_test_conn_LDADD = $(daemon_test_ldadd)
+tests_unit_test_conn_flow_SOURCES = tests/unit/test_conn_flow.c $(conn_sources)
+tests_unit_test_conn_flow_CFLAGS = $(core_test_cflags)
+tests_unit_test_conn_flow_LDADD = $(daemon_test_ldadd)
+tests_unit_test_guard_SOURCES = tests/unit/test_guard.c \
+	tests/unit/rpc_bytes.h tests/unit/sample.h $(bytes_headers)
+tests_unit_test_guard_CFLAGS = $(core_test_cflags)
+tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
+tests_unit_test_join_SOURCES = tests/unit/test_join.c $(bytes_headers)
+tests_unit_test_join_CFLAGS = $(core_test_cflags)
+tests_unit_test_join_LDADD = $(daemon_test_ldadd)
 tests_unit_test_outq_SOURCES = tests/unit/test_outq.c tests/unit/test.h
 tests_unit_test_outq_CFLAGS = $(core_test_cflags)
 tests_unit_test_outq_LDADD = $(daemon_test_ldadd)
-tests_unit_test_guard_SOURCES = tests/unit/test_guard.c tests/unit/rpc_bytes.h \
-	tests/unit/sample.h tests/unit/bytes.h tests/unit/test.h
-tests_unit_test_guard_CFLAGS = $(core_test_cflags)
-tests_unit_test_guard_LDADD = $(daemon_test_ldadd)
-tests_unit_test_join_SOURCES = tests/unit/test_join.c \
-	tests/unit/bytes.h tests/unit/test.h
-tests_unit_test_join_CFLAGS = $(core_test_cflags)
-tests_unit_test_join_LDADD = $(daemon_test_ldadd)
-tests_unit_test_addr_SOURCES = tests/unit/test_addr.c tests/unit/test.h
-tests_unit_test_addr_CFLAGS = $(core_test_cflags)
-tests_unit_test_addr_LDADD = $(daemon_test_ldadd)
-tests_unit_test_conn_SOURCES = tests/unit/test_conn.c $(peer_sources)
-tests_unit_test_conn_CFLAGS = $(core_test_cflags)
-tests_unit_test_conn_LDADD = $(daemon_test_ldadd)
-tests_unit_test_session_SOURCES = tests/unit/test_session.c $(session_sources) \
-	tests/unit/sample.h
+tests_unit_test_server_SOURCES = tests/unit/test_server.c \
+	$(peer_sources) tests/unit/rpc_bytes.h tests/unit/bytes.h
+tests_unit_test_server_CFLAGS = $(core_test_cflags)
+tests_unit_test_server_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_SOURCES = tests/unit/test_session.c $(session_sources)
 tests_unit_test_session_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_LDADD = $(daemon_test_ldadd)
 tests_unit_test_session_end_SOURCES = tests/unit/test_session_end.c \
 	$(session_sources)
 tests_unit_test_session_end_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_end_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_flow_SOURCES = tests/unit/test_session_flow.c \
+	$(session_sources)
+tests_unit_test_session_flow_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_flow_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_refuse_SOURCES = tests/unit/test_session_refuse.c \
+	$(session_sources) tests/unit/sample.h
+tests_unit_test_session_refuse_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_refuse_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_time_SOURCES = tests/unit/test_session_time.c \
+	$(session_sources)
+tests_unit_test_session_time_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_time_LDADD = $(daemon_test_ldadd)
 tests_unit_test_session_trace_SOURCES = tests/unit/test_session_trace.c \
-	$(session_sources) \
-	tests/unit/fixture.c tests/unit/fixture.h
+	$(session_sources) tests/unit/fixture.c tests/unit/fixture.h
 tests_unit_test_session_trace_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_trace_LDADD = $(daemon_test_ldadd)
 tests_unit_test_socket_SOURCES = tests/unit/test_socket.c tests/unit/test.h
 tests_unit_test_socket_CFLAGS = $(core_test_cflags)
 tests_unit_test_socket_LDADD = $(daemon_test_ldadd)
-tests_unit_test_server_SOURCES = tests/unit/test_server.c $(peer_sources) \
-	tests/unit/rpc_bytes.h tests/unit/bytes.h
-tests_unit_test_server_CFLAGS = $(core_test_cflags)
-tests_unit_test_server_LDADD = $(daemon_test_ldadd)
 endif
 
 # The trace. Its JSON is read by a parser that is not ours.

@@ -20,6 +20,7 @@
 
 enum { PATIENCE_US = 10 * 1000 * 1000 };
 
+bool rig_on_unix;
 size_t rig_client_reads = SIZE_MAX, rig_brick_reads = SIZE_MAX;
 
 void rig_init(struct rig *rig, bool is_unix)
@@ -157,6 +158,7 @@ void rig_connect(struct rig *rig)
 	peer_start(&rig->client, fds[1]);
 	rig->brick.fd = -1;
 	rig->live++;
+	rig->reason = CLOSE_REASON_LIMIT;
 	session_open(&rig->host, rig->route, fds[0], &from, ++rig->next_id);
 }
 
@@ -186,6 +188,13 @@ void rig_disconnect(struct rig *rig)
 		rig_idle(rig);
 	}
 	session_host_free_dead(&rig->host);
+}
+
+void rig_restart(struct rig *rig, int client_buffer)
+{
+	rig_disconnect(rig);
+	rig->client_buffer = client_buffer;
+	rig_connect(rig);
 }
 
 static void bury(struct rig *rig)
@@ -263,6 +272,28 @@ void rig_send(struct rig *rig, struct peer *p, struct gfp_span bytes)
 		UNTIL(rig, (sent += peer_write(p, gfp_span_from(bytes, sent))) >
 			   before);
 	}
+}
+
+void rig_assert_dead(struct rig *rig, enum close_reason reason)
+{
+	rig_until_dead(rig);
+	rig_pass(rig);
+	assert_int_equal(rig->reason, reason);
+	assert_int_equal(rig->live, 0);
+	assert_int_equal(rig->host.pool.live, 0);
+}
+
+void rig_expire(struct rig *rig)
+{
+	rig_session(rig)->deadline_us = clock_mono_us();
+	session_host_expire(&rig->host);
+	rig_pass(rig);
+}
+
+void rig_send_stream(struct rig *rig, struct peer *p, struct stream *s)
+{
+	rig_send(rig, p, stream_span(s));
+	stream_free(s);
 }
 
 static void add_bytes(struct stream *s, const struct bytes *head, uint32_t size)
@@ -344,6 +375,17 @@ void rig_add_setvolume_reply(struct stream *s, uint32_t xid, uint32_t op_ret)
 	add_bytes(s, &head, (uint32_t)head.len);
 }
 
+void rig_add_fragments(struct stream *to, const struct stream *record)
+{
+	size_t size = record->len - 4;
+
+	stream_add_mark(to, 9, false);
+	stream_add(to, (struct gfp_span){ record->at + 4, 9 });
+	stream_add_mark(to, 0, false);
+	stream_add_mark(to, (uint32_t)size - 9, true);
+	stream_add(to, gfp_span_from(stream_span(record), 4 + 9));
+}
+
 void rig_call(struct rig *rig, uint32_t xid, uint32_t size)
 {
 	struct stream s = { 0 };
@@ -395,6 +437,14 @@ void rig_expect_reply(struct rig *rig, uint32_t xid, uint32_t brick_xid,
 	assert_int_equal(take_record(rig, &rig->client, &want), xid);
 }
 
+void rig_make_calls(struct rig *rig, uint32_t *at_brick, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		rig_call(rig, i, 100);
+		at_brick[i] = rig_expect_call(rig, i, 100);
+	}
+}
+
 void rig_mount(struct rig *rig)
 {
 	struct stream s = { 0 };
@@ -408,6 +458,30 @@ void rig_mount(struct rig *rig)
 	rig_send(rig, &rig->brick, stream_span(&s));
 	assert_int_equal(take_record(rig, &rig->client, &s), 0x5e7);
 	assert_int_equal(rig_session(rig)->state, SESSION_MOUNTED);
+}
+
+int rig_set_up(void **state)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+
+	if (rig == NULL)
+		return -1;
+	rig_init(rig, rig_on_unix);
+	rig_option(rig, "max_queue", "64KiB");
+	rig_option(rig, "max_reassembly", "64KiB");
+	rig_option(rig, "max_record", "2MiB");
+	rig_option(rig, "max_calls", "16");
+	rig_open(rig);
+	rig_connect(rig);
+	*state = rig;
+	return 0;
+}
+
+int rig_tear_down(void **state)
+{
+	rig_close(*state);
+	free(*state);
+	return 0;
 }
 
 size_t rig_logged(const struct rig *rig, const char *text)

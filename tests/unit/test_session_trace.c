@@ -409,7 +409,8 @@ static void refusals_and_callbacks_say_what_they_are(void **state)
 	trace = read_trace(&rig, &lines);
 	assert_int_equal(lines, 3);
 	assert_int_equal(count_of(trace, "\"refused\""), 1);
-	assert_int_equal(count_of(trace, "\"callback\""), 2);	/* program, too */
+	/* the outcome, and the program */
+	assert_int_equal(count_of(trace, "\"callback\""), 2);
 	assert_int_equal(count_of(trace, "\"by\":\"brick\""), 1);
 	free(trace);
 	rig_close(&rig);
