@@ -106,6 +106,22 @@ void trace_reopen(struct trace *t)
 	trace_wake(&t->shared);
 }
 
+/* The last word about losses, which a full disk does not take. */
+static void log_counts(const struct trace *t)
+{
+	struct trace_counts n;
+
+	trace_count(t, &n);
+	if (n.written + n.lost_room + n.lost_write == 0)
+		return;
+	log_at(n.lost_room + n.lost_write > 0 ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+	       NULL, NULL,
+	       "trace: %llu records written, %llu lost for want of room, "
+	       "%llu lost in writing",
+	       (unsigned long long)n.written, (unsigned long long)n.lost_room,
+	       (unsigned long long)n.lost_write);
+}
+
 void trace_close(struct trace *t)
 {
 	struct trace_ring *r;
@@ -118,6 +134,7 @@ void trace_close(struct trace *t)
 	trace_wake(&t->shared);
 	pthread_join(t->thread, NULL);
 	assert(SLIST_EMPTY(&t->rings));
+	log_counts(t);
 	trace_free(t);
 }
 

@@ -69,8 +69,8 @@ void trace_apply(struct trace *t, const struct settings *s);
 void trace_reopen(struct trace *t);
 
 /*
- * Write what the rings hold, then stop. All rings must be closed. The reader of
- * a pipe who takes nothing for two seconds is not waited for.
+ * Write what the rings hold, stop, and log the counts. All rings must be closed.
+ * The reader of a pipe who takes nothing for two seconds is not waited for.
  */
 void trace_close(struct trace *t);
 
