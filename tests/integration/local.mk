@@ -35,3 +35,6 @@ EXTRA_DIST += \
 	tests/integration/tshark.sh \
 	tests/integration/tshark_check.py
 EXTRA_DIST += tests/integration/signals.sh
+EXTRA_DIST += \
+	tests/integration/trace-load.sh \
+	tests/integration/trace_count.py
