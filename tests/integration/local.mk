@@ -12,6 +12,11 @@ EXTRA_DIST += \
 	tests/integration/lib.sh \
 	tests/integration/volfiles.sh \
 	tests/integration/posix_probe.py \
+	tests/integration/probe.py \
+	tests/integration/probe_attributes.py \
+	tests/integration/probe_clients.py \
+	tests/integration/probe_data.py \
+	tests/integration/probe_names.py \
 	tests/integration/acked_writer.py \
 	tests/integration/fuse-bigdir.sh \
 	tests/integration/fuse-fio.sh \
@@ -19,7 +24,6 @@ EXTRA_DIST += \
 	tests/integration/fuse-tree.sh \
 	tests/integration/gfapi-probe.sh \
 	tests/integration/kill.sh \
-	tests/integration/lifecycle.sh \
 	tests/integration/old-protocol.sh \
 	tests/integration/unix-socket.sh \
 	tests/integration/volumes.sh
