@@ -389,8 +389,11 @@ static void on_client_error(struct conn *c, int error)
 
 static void on_brick_error(struct conn *c, int error)
 {
-	/* What it answered before it went may still wait to be read. */
-	if (c->has_send_failed && !c->has_ended && c->blocks == 0 &&
+	/*
+	 * What it answered before it went may still wait to be read, now or
+	 * when the client has room for it; the end comes behind that.
+	 */
+	if (c->has_send_failed && !c->has_ended &&
 	    (error == EPIPE || error == ECONNRESET))
 		return;
 	brick_gone(c->owner, CLOSE_BRICK_ERROR, strerror(error));

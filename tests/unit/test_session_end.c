@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -251,6 +252,45 @@ static void a_last_reply_arrives_though_calls_cannot_be_sent(void **state)
 	stream_free(&calls);
 }
 
+/* The same while the client does not take what there is already. */
+static void slow_clients_get_the_last_replies_as_well(void **state)
+{
+	struct rig *rig = *state;
+	struct stream replies = { 0 };
+	uint32_t at_brick[4];
+	size_t sent = 0, owed;
+	int arrived = 0;
+
+	rig_restart(rig, 1);
+	rig_mount(rig);
+	rig_make_calls(rig, at_brick, 4);
+	for (int i = 0; i < 4; i++)
+		rig_add_reply(&replies, at_brick[i], 500000);
+	rig_client_reads = rig_brick_reads = 0;
+	for (int i = 0; i < 2000; i++) {
+		sent += peer_write(&rig->brick,
+				   gfp_span_from(stream_span(&replies), sent));
+		rig_pass(rig);
+	}
+	assert_int_equal(rig_session(rig)->brick.blocks, CONN_BLOCK_QUEUE);
+	rig_call(rig, 9, 100);		/* it does not read this one */
+	rig_idle(rig);
+	/* A reset takes back what had not arrived; that is all it may. */
+	assert_int_equal(ioctl(rig_session(rig)->brick.fd, FIONREAD, &arrived),
+			 0);
+	owed = rig_session(rig)->client.out.bytes + (size_t)arrived;
+	close(rig->brick.fd);
+	rig->brick.fd = -1;
+	rig_call(rig, 10, 100);
+	rig_idle(rig);
+	rig_client_reads = 100000;
+	rig_until_ended(rig, &rig->client);
+	assert_in_range(rig->client.len, owed, sent);
+	peer_close(&rig->client);
+	rig_until_dead(rig);
+	stream_free(&replies);
+}
+
 static void a_client_that_stays_after_the_end_is_put_out(void **state)
 {
 	struct rig *rig = *state;
@@ -485,6 +525,7 @@ int main(void)
 		TEST(what_the_brick_answered_before_its_end_arrives),
 		TEST(a_brick_that_ends_inside_a_reply_cuts_it_there),
 		TEST(a_last_reply_arrives_though_calls_cannot_be_sent),
+		TEST(slow_clients_get_the_last_replies_as_well),
 		TEST(a_client_that_stays_after_the_end_is_put_out),
 		TEST(nothing_is_left_whenever_it_ends),
 		TEST(a_brick_learns_that_its_client_has_ended),
