@@ -10,7 +10,8 @@ include tests/fuzz/local.mk
 EXTRA_DIST += \
 	tests/check.sh \
 	tests/install-packages.sh \
-	tests/packages.txt
+	tests/packages.txt \
+	tests/soak.sh
 
 # What holds of the sources and of what is installed, without running it.
 static_tests = \
