@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "daemon/conn.h"
@@ -85,6 +86,21 @@ void conn_flush(struct conn *c)
 		c->handler->on_sent(c);
 }
 
+/*
+ * A port where nobody listens can be given to the very socket that dials it.
+ * That one then talks to itself, and the brick cannot listen there again.
+ */
+static bool is_own_peer(int fd)
+{
+	struct sockaddr_storage own = { 0 }, peer = { 0 };
+	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+
+	return getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
+	       getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
+	       own.ss_family != AF_UNIX && own_len == peer_len &&
+	       memcmp(&own, &peer, own_len) == 0;
+}
+
 static void finish_connect(struct conn *c)
 {
 	socklen_t len = sizeof(int);
@@ -92,6 +108,8 @@ static void finish_connect(struct conn *c)
 
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
+	if (error == 0 && is_own_peer(c->fd))
+		error = ECONNREFUSED;
 	c->is_connecting = false;
 	want_send(c, false);
 	c->handler->on_connect(c, error);

@@ -475,22 +475,26 @@ static int listen_tcp(struct sockaddr_in *at)
 }
 
 /* Instead of the right side's socket pair: a connect() under way. */
-static void connect_right(struct conn_rig *f, const struct sockaddr_in *to)
+static void connect_right(struct conn_rig *f, int fd,
+			  const struct sockaddr_in *to)
 {
 	struct conn *c = &f->right.conn;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	conn_close(c);
 	conn_init(c, &conn_rig_handler, &f->right, &f->limits, &f->pool,
 		  &f->left.conn);
-	assert_int_equal(connect(fd, (const struct sockaddr *)to, sizeof(*to)),
-			 -1);
-	assert_int_equal(errno, EINPROGRESS);
+	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0)
+		assert_int_equal(errno, EINPROGRESS);
 	conn_start_connecting(c, f->base, &conn_ops_plain, fd);
 	for (int i = 0; i < PASSES_MAX && f->right.connects == 0; i++)
 		loop_pass(f->base);
 	assert_int_equal(f->right.connects, 1);
 	assert_false(c->is_connecting);
+}
+
+static int tcp_socket(void)
+{
+	return socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
 static void a_connect_that_succeeds_is_told(void **state)
@@ -499,7 +503,7 @@ static void a_connect_that_succeeds_is_told(void **state)
 	struct sockaddr_in at;
 	int fd = listen_tcp(&at);
 
-	connect_right(f, &at);
+	connect_right(f, tcp_socket(), &at);
 	assert_int_equal(f->right.error, 0);
 	peer_close(&f->right.peer);
 	peer_start(&f->right.peer, accept(fd, NULL, NULL));
@@ -522,7 +526,19 @@ static void a_connect_that_is_refused_is_told(void **state)
 	int fd = listen_tcp(&at);
 
 	close(fd);
-	connect_right(f, &at);
+	connect_right(f, tcp_socket(), &at);
+	assert_int_equal(f->right.error, ECONNREFUSED);
+}
+
+static void a_connect_to_itself_is_refused(void **state)
+{
+	struct conn_rig *f = *state;
+	struct sockaddr_in at;
+	int fd = tcp_socket();
+
+	close(listen_tcp(&at));
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	connect_right(f, fd, &at);
 	assert_int_equal(f->right.error, ECONNREFUSED);
 }
 
@@ -550,6 +566,7 @@ int main(void)
 		TEST(a_grudging_transport_moves_every_byte),
 		TEST(a_connect_that_succeeds_is_told),
 		TEST(a_connect_that_is_refused_is_told),
+		TEST(a_connect_to_itself_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
