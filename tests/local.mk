@@ -9,6 +9,7 @@ include tests/fuzz/local.mk
 # The commands of the README, and what they share.
 EXTRA_DIST += \
 	tests/check.sh \
+	tests/demo.sh \
 	tests/install-packages.sh \
 	tests/packages.txt \
 	tests/soak.sh
