@@ -63,7 +63,6 @@ struct session {
 	struct conn_limits limits;
 	struct call_table calls;
 	uint64_t call_count;
-	bool has_asked;			/* a SETVOLUME of it is in the log */
 	uint32_t tapped_xid;		/* the call whose rest the trace wants */
 	size_t tapped_left;		/* bytes of it */
 	struct reply_tap *reply_tap;	/* the reply likewise; mostly NULL */

@@ -198,21 +198,6 @@ static void a_mounted_client_is_never_put_out(void **state)
 	assert_int_equal(s->state, SESSION_MOUNTED);
 }
 
-static void asking_again_and_again_is_logged_once(void **state)
-{
-	struct rig *rig = *state;
-	struct stream s = { 0 };
-	size_t len;
-
-	for (uint32_t i = 0; i < 10; i++)
-		rig_add_setvolume(&s, i);
-	len = s.len;
-	rig_send_stream(rig, &rig->client, &s);
-	rig_until_accepted(rig);
-	rig_until_received(rig, &rig->brick, len);
-	assert_int_equal(rig_logged(rig, "asks for /bricks/a as CTX_ID:1"), 1);
-}
-
 static void only_those_whose_time_has_come_are_put_out(void **state)
 {
 	struct rig *rig = *state;
@@ -423,7 +408,6 @@ int main(void)
 		TEST(without_a_descriptor_the_session_ends),
 		TEST(a_client_that_does_not_mount_is_put_out),
 		TEST(a_mounted_client_is_never_put_out),
-		TEST(asking_again_and_again_is_logged_once),
 		TEST(only_those_whose_time_has_come_are_put_out),
 		TEST(a_drained_session_answers_what_is_out_and_ends),
 		TEST(an_idle_session_drains_at_once),
