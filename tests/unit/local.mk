@@ -116,6 +116,7 @@ core_tests = \
 	tests/unit/test_session \
 	tests/unit/test_session_end \
 	tests/unit/test_session_flow \
+	tests/unit/test_session_random \
 	tests/unit/test_session_refuse \
 	tests/unit/test_session_time \
 	tests/unit/test_session_trace \
@@ -169,6 +170,10 @@ tests_unit_test_session_flow_SOURCES = tests/unit/test_session_flow.c \
 	$(session_sources)
 tests_unit_test_session_flow_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_flow_LDADD = $(daemon_test_ldadd)
+tests_unit_test_session_random_SOURCES = tests/unit/test_session_random.c \
+	$(session_sources)
+tests_unit_test_session_random_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_random_LDADD = $(daemon_test_ldadd)
 tests_unit_test_session_refuse_SOURCES = tests/unit/test_session_refuse.c \
 	$(session_sources) tests/unit/sample.h
 tests_unit_test_session_refuse_CFLAGS = $(core_test_cflags)
