@@ -116,6 +116,7 @@ core_tests = \
 	tests/unit/test_session \
 	tests/unit/test_session_end \
 	tests/unit/test_session_flow \
+	tests/unit/test_session_memory \
 	tests/unit/test_session_random \
 	tests/unit/test_session_refuse \
 	tests/unit/test_session_time \
@@ -170,6 +171,13 @@ tests_unit_test_session_flow_SOURCES = tests/unit/test_session_flow.c \
 	$(session_sources)
 tests_unit_test_session_flow_CFLAGS = $(core_test_cflags)
 tests_unit_test_session_flow_LDADD = $(daemon_test_ldadd)
+# Allocations come by the test, which lets them fail.
+tests_unit_test_session_memory_SOURCES = tests/unit/test_session_memory.c \
+	$(session_sources)
+tests_unit_test_session_memory_CFLAGS = $(core_test_cflags)
+tests_unit_test_session_memory_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+tests_unit_test_session_memory_LDADD = $(daemon_test_ldadd)
 tests_unit_test_session_random_SOURCES = tests/unit/test_session_random.c \
 	$(session_sources)
 tests_unit_test_session_random_CFLAGS = $(core_test_cflags)
