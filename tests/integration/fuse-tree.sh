@@ -18,18 +18,6 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t
 export GIT_COMMITTER_EMAIL=t@t
 
-# choose_tree DIR ENTRIES: every n-th name spreads them over all of it
-choose_tree() {
-	local total step=1
-	find /usr/share -xdev -not -type d -size -4096k -printf '%P\n' |
-		sort > "$work/all"
-	total=$(wc -l < "$work/all")
-	[ "$2" -eq 0 ] || step=$((total / $2 + 1))
-	awk -v step=$step 'NR % step == 0' "$work/all" > "$work/list"
-	mkdir "$1"
-	tar -C /usr/share -cf - -T "$work/list" | tar -C "$1" -xpf -
-}
-
 make_repository() {
 	local git="git -C $work/repo"
 	cp -r "$work/tree-clean" "$work/repo"

@@ -17,7 +17,7 @@
 #   TEST_TIMEOUT   seconds after which the test is ended  [300]
 
 set -u
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 umask 022
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 test_name=$(basename "$0" .sh)
@@ -214,6 +214,21 @@ mount_options() {
 	clean) echo "--direct-io-mode=enable --attribute-timeout=0" \
 		"--entry-timeout=0" ;;
 	esac
+}
+
+# --- something to copy ---
+
+# choose_tree DIR ENTRIES: so many files of /usr/share, 0: all; every n-th name
+# spreads them over all of it
+choose_tree() {
+	local total step=1
+	find /usr/share -xdev -not -type d -size -4096k -printf '%P\n' |
+		sort > "$work/all"
+	total=$(wc -l < "$work/all")
+	[ "$2" -eq 0 ] || step=$((total / $2 + 1))
+	awk -v step=$step 'NR % step == 0' "$work/all" > "$work/list"
+	mkdir "$1"
+	tar -C /usr/share -cf - -T "$work/list" | tar -C "$1" -xpf -
 }
 
 # --- the end ---

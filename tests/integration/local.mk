@@ -11,6 +11,7 @@ endif
 EXTRA_DIST += \
 	tests/integration/lib.sh \
 	tests/integration/volfiles.sh \
+	tests/integration/several.sh \
 	tests/integration/posix_probe.py \
 	tests/integration/probe.py \
 	tests/integration/probe_attributes.py \
