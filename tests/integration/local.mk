@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	tests/integration/kill.sh \
 	tests/integration/old-protocol.sh \
 	tests/integration/unix-socket.sh \
+	tests/integration/volumes-gfapi.sh \
 	tests/integration/volumes.sh
 
 # What the daemon says about its traffic, against captures of it.
