@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	tests/integration/fuse-probe.sh \
 	tests/integration/fuse-tree.sh \
 	tests/integration/gfapi-probe.sh \
+	tests/integration/heal.sh \
 	tests/integration/kill.sh \
 	tests/integration/old-protocol.sh \
 	tests/integration/unix-socket.sh \
