@@ -8,7 +8,7 @@ declare -A bricks_of=([replicate]=3 [disperse]=6 [distribute]=3 [shard]=1)
 declare -A first_port
 next_port=49200
 
-# start_volume KIND: bricks KIND0, KIND1.., and their listeners in forebrick.conf
+# start_volume KIND: bricks KIND0, KIND1.., their listeners in forebrick.conf
 start_volume() {
 	local i port
 	first_port[$1]=$next_port

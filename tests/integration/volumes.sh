@@ -47,11 +47,10 @@ exchange() { # KIND
 		diff -r --no-dereference "$work/tree" "$proxy/tree"
 	check "directly, too ($1)" \
 		diff -r --no-dereference "$work/tree" "$direct/tree"
-	check "random writes are verified ($1)" timeout 120 fio \
-		--name=verify --directory="$proxy" --rw=randrw \
-		--bsrange=512-256k --bs_unaligned --size="${FIO_SIZE:-24m}" \
-		--iodepth=16 --verify=crc32c --verify_fatal=1 \
-		--ioengine=libaio --minimal
+	check "random writes are verified ($1)" fio --name=verify \
+		--directory="$proxy" --size="${FIO_SIZE:-24m}" --rw=randrw \
+		--bsrange=512-256k --bs_unaligned --iodepth=16 \
+		--ioengine=libaio --verify=crc32c --verify_fatal=1 --minimal
 }
 
 kinds=${KINDS:-replicate disperse distribute shard}
