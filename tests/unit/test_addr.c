@@ -52,7 +52,8 @@ static void what_is_no_address_is_refused_with_a_reason(void **state)
 	static const char *const texts[] = {
 		"", "host", "host:", "host:x", "host:1x", "host: 1", "host:+1",
 		"host:-1", "host:65536", "host:99999999999999999999999",
-		"::1:80", "::1", "[::1]", "[::1:80", "[::1]80", "[", "[]", "[:1",
+		"::1:80", "::1", "[::1]", "[::1:80", "[::1]80", "[", "[]",
+		"[:1",
 		"unix:", "unix:relative", "unix:./x", "1.2.3.4:80 ",
 	};
 	char longer[400];

@@ -64,7 +64,8 @@ static void put_args(struct bytes *b, const struct gfp_proc *proc, int off,
 	if (off == GFP_NONE)
 		return;
 	for (size_t i = 0; i < 8; i++)
-		b->at[args + (size_t)off + i] = (uint8_t)(value >> (56 - 8 * i));
+		b->at[args + (size_t)off + i] =
+			(uint8_t)(value >> (56 - 8 * i));
 }
 
 typedef void (*row_fn)(const struct gfp_program *program,

@@ -135,8 +135,8 @@ static struct settings *configure(struct fixture *f, const char *globals,
 	assert_non_null(file);
 	fprintf(file, "workers = 3\nlog_file = \"%s/log\"\n%s\n", dir,
 		globals);
-	fprintf(file, "listener \"a\" {\n listen = \"%s\"\n brick = \"%s\"\n}\n",
-		front0, back0);
+	fprintf(file, "listener \"a\" {\n listen = \"%s\"\n "
+		"brick = \"%s\"\n}\n", front0, back0);
 	if (front1 != NULL)
 		fprintf(file, "listener \"b\" {\n listen = \"%s\"\n "
 			"brick = \"%s\"\n}\n", front1, back1);
