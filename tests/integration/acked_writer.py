@@ -20,7 +20,7 @@ import time
 import zlib
 
 PAUSE = 0.02    # after an error; a client without a brick fails at once
-SIZES = (1, 100, 512, 4096, 5000, 65536, 131072, 200001, 1 << 20)
+SIZES = (1, 100, 512, 4096, 5000, 65536, 131072, 300001)
 
 
 class Stopped(Exception):

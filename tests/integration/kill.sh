@@ -49,15 +49,15 @@ start_proxy_again() {
 # errors MOUNT: how many its writers have seen
 errors() { cat "$work/log/$1"-?sync.log | grep -c "^error"; }
 
-# back_at MOUNT: when both its writers were acknowledged something again, after
-# the error that the last kill was to them; in ms
+# back_at MOUNT: when something was acknowledged to one of its writers again,
+# after the error that the last kill was to it; in ms
 back_at() {
 	local log
 	for log in "$work/log/$1"-?sync.log; do
 		awk -v kill="$killed_at" '
 			$1 == "error" && $2 >= kill { failed = 1 }
 			$1 == "acked" && failed { print $2; exit }' "$log"
-	done | sort -n | awk '{ last = $1 } END { if (NR == 2) print last }'
+	done | sort -n | head -n 1
 }
 is_back() { [ -n "$(back_at "$1")" ]; }
 
