@@ -242,7 +242,7 @@ class Slow(FakeTest):
     def drip(self, start, limit, what):
         """Each client sends start, then 4 KiB each second."""
         brick = self.fake_brick()
-        proxy = self.daemon(brick)
+        proxy = self.daemon(brick, "--handshake-timeout", "10min")
         bird = self.canary(proxy)
         memory = proxy.rss()
         descriptors = proxy.descriptors()
