@@ -170,7 +170,8 @@ static size_t put_results(const struct answer *a, const struct gfp_call *call)
 
 	if (call->program == GFP_PROG_DUMP && call->proc == GFP_DUMP_DUMP)
 		return put_programs(a->results);
-	if (call->program == GFP_PROG_HNDSK && call->proc == GFP_HNDSK_SETVOLUME)
+	if (call->program == GFP_PROG_HNDSK &&
+	    call->proc == GFP_HNDSK_SETVOLUME)
 		return put_welcome(a->results);
 	len = gfp_error_results(a->proc, 0, a->results, GFP_ERROR_RESULTS_MAX);
 	if (call->program == GFP_PROG_FOP)

@@ -29,7 +29,7 @@ struct brick {
 
 struct brick_reply {
 	size_t len;		/* of the head, mark included; 0: no answer */
-	size_t payload_len;	/* of bytes that follow it; the mark counts them */
+	size_t payload_len;	/* of what follows it; counted in the mark */
 	uint64_t payload_off;	/* in the file */
 };
 

@@ -8,8 +8,9 @@
  * Prints the port that it listens on, then "ready" on standard error. Answers
  * every call at once (brick_reply.h). A connection that does not take its
  * replies is not read beyond --queue bytes of them. With --read-rate it reads
- * only that many bytes a second from each connection: a slow brick. SIGTERM ends
- * it with a line that says how many connections, calls and bytes there were.
+ * only that many bytes a second from each connection: a slow brick. SIGTERM
+ * ends it with a line that says how many connections, calls and bytes there
+ * were.
  *
  * Owns: its sockets. One thread.
  */

@@ -42,7 +42,8 @@ def main():
         print(listener.getsockname()[1], flush=True)
         client = listener.accept()[0]
     brick = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-    ways = {client: (brick, ">", bytearray()), brick: (client, "<", bytearray())}
+    ways = {client: (brick, ">", bytearray()),
+            brick: (client, "<", bytearray())}
     with open(sys.argv[2], "w", encoding="ascii") as out:
         out.write("# A FUSE client of GlusterFS 10.3 and a brick of one, from "
                   "mount to unmount:\n# record_session.sh made it.\n")
