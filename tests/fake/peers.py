@@ -5,7 +5,6 @@ FOREBRICKD and FAKE_BRICK in the environment name the programs; else they are
 those of the build directory that the test runs in. Arguments of a test: names
 of tests, -v, and --long for as many repetitions as a soak wants.
 """
-import errno
 import json
 import os
 import re
@@ -428,10 +427,6 @@ class FakeTest(unittest.TestCase):
     def assert_ended(self, stream):
         """The daemon closes it; nothing came before that."""
         self.assertEqual(stream.rest(), b"")
-
-
-def is_gone(error):
-    return error.errno in (errno.EPIPE, errno.ECONNRESET)
 
 
 def main():
