@@ -167,7 +167,11 @@ def measure(rig, args, workloads, ways):
     """{rtt: {workload: {way: [sample of each round]}}}"""
     results = {rtt: {load.name: {way: [] for way in [*ways, "others"]}
                      for load in workloads} for rtt in args.rtt or ["none"]}
+    deadline = time.monotonic() + args.limit
     for number in range(args.rounds):
+        if time.monotonic() > deadline:
+            args.rounds = number
+            break
         for rtt in results:
             if args.rtt:
                 rig.set_rtt(rtt)
@@ -300,6 +304,8 @@ def parse_args():
     parser.add_argument("--forebrickd-option", action="append", default=[],
                         help="an argument for it; may be repeated")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=float("inf"),
+                        help="begin no further round after that many seconds")
     parser.add_argument("--size", type=int, default=2048, help="MiB")
     parser.add_argument("--rtt", type=lambda text: text.split(","))
     parser.add_argument("--ways", type=lambda text: text.split(","),
