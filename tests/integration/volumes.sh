@@ -7,6 +7,7 @@
 #
 # In the environment:
 #   KINDS         not all of them  [replicate disperse distribute shard]
+#   STACK         the client's layers, default or clean  [default]
 #   TREE_ENTRIES  files of /usr/share that are copied; 0: all  [150]
 #   FIO_SIZE      of the file that is verified  [24m]
 
@@ -19,10 +20,10 @@ command -v fio > /dev/null || skip "fio is not installed"
 probe() { # KIND WAY
 	local dir=$work/probe-$1-$2 options=()
 	[ "$1" != shard ] || options=(--no-huge)
-	volume_volfile default "$1" "$2" > "$work/vol/probe-$1-$2.vol"
+	volume_volfile "$stack" "$1" "$2" > "$work/vol/probe-$1-$2.vol"
 	one_reader "$work/vol/probe-$1-$2.vol"
-	mount_fuse "$work/vol/probe-$1-$2.vol" "$dir-a"
-	mount_fuse "$work/vol/probe-$1-$2.vol" "$dir-b"
+	mount_fuse "$work/vol/probe-$1-$2.vol" "$dir-a" "${mount_args[@]}"
+	mount_fuse "$work/vol/probe-$1-$2.vol" "$dir-b" "${mount_args[@]}"
 	mkdir "$dir-a/$2"
 	check "the probe runs to its end ($1, $2)" timeout 150 \
 		"$here/posix_probe.py" "${options[@]}" "$dir-a/$2" \
@@ -53,6 +54,8 @@ exchange() { # KIND
 		--ioengine=libaio --verify=crc32c --verify_fatal=1 --minimal
 }
 
+stack=${STACK:-default}
+read -ra mount_args <<< "$(mount_options "$stack")"
 kinds=${KINDS:-replicate disperse distribute shard}
 head -c 9876543 /dev/urandom > "$work/data"
 choose_tree "$work/tree" "${TREE_ENTRIES:-150}"
@@ -67,8 +70,9 @@ for kind in $kinds; do
 		diff "$work/log/probe-$kind-direct.log" \
 		"$work/log/probe-$kind-proxy.log"
 	for way in direct proxy; do
-		volume_volfile default "$kind" $way > "$work/vol/$kind-$way.vol"
-		mount_fuse "$work/vol/$kind-$way.vol" "$work/$kind-$way"
+		volume_volfile "$stack" "$kind" $way > "$work/vol/$kind-$way.vol"
+		mount_fuse "$work/vol/$kind-$way.vol" "$work/$kind-$way" \
+			"${mount_args[@]}"
 	done
 	exchange "$kind"
 	unmount "$work/$kind-direct"
