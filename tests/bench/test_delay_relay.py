@@ -120,15 +120,12 @@ def echo(sock):
         pass
 
 
-def round_trips(client, count):
-    """Sorted seconds that a byte took there and back."""
-    out = []
-    for _ in range(count):
-        start = time.perf_counter()
-        client.sendall(b"x")
-        exactly(client, 1)
-        out.append(time.perf_counter() - start)
-    return sorted(out)
+def one_way(sender, receiver):
+    """Seconds that a byte took."""
+    start = time.perf_counter()
+    sender.sendall(b"x")
+    exactly(receiver, 1)
+    return time.perf_counter() - start
 
 
 def pour(sock, total, block):
@@ -168,11 +165,21 @@ def through(options, total):
 
 
 class Delay(unittest.TestCase):
-    # The machine may be busy: the fastest tenth shows what the relay adds.
-    def check_rtt(self, client, rtt, count=40):
-        taken = round_trips(client, count)
-        self.assertGreaterEqual(taken[0], rtt)
-        self.assertLess(taken[count // 10], rtt * 1.02 + 0.0005)
+    def check_time(self, measure, least, most, wanted=4):
+        """It never takes less. On a busy machine it may often take more: then
+        it is measured until the bound was kept some times."""
+        deadline = time.monotonic() + TIMEOUT
+        taken = []
+        while sum(one < most for one in taken) < wanted:
+            taken.append(measure())
+            self.assertGreaterEqual(taken[-1], least)
+            if time.monotonic() > deadline:
+                self.fail(f"{min(taken):.6f} s at the least, not below "
+                          f"{most:.6f}, in {len(taken)} times")
+
+    def check_rtt(self, client, rtt):
+        self.check_time(lambda: one_way(client, client), rtt,
+                        rtt * 1.02 + 0.0005)
 
     def test_round_trips_are_as_asked(self):
         for text, rtt in (("0", 0), ("200us", 0.0002), ("1ms", 0.001),
@@ -185,31 +192,22 @@ class Delay(unittest.TestCase):
     def test_directions_may_differ(self):
         with Relay("--up", "10ms", "--down", "0") as relay:
             client, server = relay.pair()
-            for sender, receiver, least, most in (
-                    (client, server, 0.010, 0.0112),
-                    (server, client, 0, 0.0010)):
-                taken = []
-                for _ in range(10):
-                    start = time.perf_counter()
-                    sender.sendall(b"x")
-                    exactly(receiver, 1)
-                    taken.append(time.perf_counter() - start)
-                self.assertGreaterEqual(min(taken), least)
-                self.assertLess(min(taken), most)
+            self.check_time(lambda: one_way(client, server), 0.010, 0.0107)
+            self.check_time(lambda: one_way(server, client), 0, 0.0005)
 
     def test_first_answer_takes_two_round_trips(self):
-        with Relay("--rtt", "20ms") as relay:
+        def first_answer():
             start = time.perf_counter()
             client = relay.dial()
-            self.assertLess(time.perf_counter() - start, 0.015)
             client.sendall(b"x")
             server = nodelay(relay.listener.accept()[0])
             self.assertGreaterEqual(time.perf_counter() - start, 0.030)
             in_thread(echo, server)
             exactly(client, 1)
-            taken = time.perf_counter() - start
-            self.assertGreaterEqual(taken, 0.040)
-            self.assertLess(taken, 0.060)
+            return time.perf_counter() - start
+
+        with Relay("--rtt", "20ms") as relay:
+            self.check_time(first_answer, 0.040, 0.0415)
 
     def test_delay_changes_under_a_connection(self):
         with Relay("--control") as relay:
@@ -222,18 +220,19 @@ class Delay(unittest.TestCase):
             self.check_rtt(client, 0)
 
     def test_connections_do_not_wait_for_each_other(self):
-        with Relay("--rtt", "20ms") as relay:
-            pairs = [relay.pair() for _ in range(50)]
-            for _, server in pairs:
-                in_thread(echo, server)
+        def all_at_once():
             start = time.perf_counter()
             for client, _ in pairs:
                 client.sendall(b"x")
             for client, _ in pairs:
                 exactly(client, 1)
-            taken = time.perf_counter() - start
-            self.assertGreaterEqual(taken, 0.020)
-            self.assertLess(taken, 0.045)
+            return time.perf_counter() - start
+
+        with Relay("--rtt", "20ms") as relay:
+            pairs = [relay.pair() for _ in range(50)]
+            for _, server in pairs:
+                in_thread(echo, server)
+            self.check_time(all_at_once, 0.020, 0.040)
 
 
 class Bytes(unittest.TestCase):
@@ -280,17 +279,19 @@ class Bytes(unittest.TestCase):
     @unittest.skipIf(is_sanitized(), "a sanitizer imposes one")
     def test_no_rate_is_imposed(self):
         """20 ms ahead: at 2 GB/s a good 40 MB are in flight."""
-        best = {}
-        for _ in range(3):
+        # Bytes are copied two times more, on processors that others use too.
+        best = {"direct": 0, "relay": 0, "20 ms": 0}
+        for _ in range(8):
             for name, options in (("direct", None), ("relay", ()),
                                   ("20 ms", ("--rtt", "20ms"))):
-                got = through(options, 256 * MIB)
-                best[name] = max(best.get(name, 0), got)
+                best[name] = max(best[name], through(options, 256 * MIB))
+            if (best["relay"] > best["direct"] / 4 and
+                    best["20 ms"] > best["relay"] / 2):
+                break
         print(", ".join(f"{name} {got:.0f} MiB/s"
                         for name, got in best.items()), file=sys.stderr)
-        # Bytes are copied two times more, on processors that others use too.
-        self.assertGreater(best["relay"], best["direct"] / 8)
-        self.assertGreater(best["20 ms"], best["relay"] / 4)
+        self.assertGreater(best["relay"], best["direct"] / 4)
+        self.assertGreater(best["20 ms"], best["relay"] / 2)
 
     def test_what_is_in_flight_is_bounded(self):
         with Relay("--queue", "4MiB") as relay:
