@@ -237,6 +237,9 @@ struct worker *worker_start(unsigned number, struct trace *trace,
 	struct worker *w = calloc(1, sizeof(*w));
 	int rc = ENOMEM;
 
+	/* Behind another malloc(), a sanitizer's, the C library's heap is made
+	   by the first call, which two threads must not be the first to do. */
+	malloc_trim(0);
 	if (w == NULL || !worker_prepare(w, trace, live) ||
 	    (rc = pthread_create(&w->thread, NULL, worker_run, w)) != 0) {
 		log_error(NULL, "worker %u cannot be started: %s", number,
