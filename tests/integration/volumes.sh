@@ -52,6 +52,7 @@ exchange() { # KIND
 		--directory="$proxy" --size="${FIO_SIZE:-24m}" --rw=randrw \
 		--bsrange=512-256k --bs_unaligned --iodepth=16 \
 		--ioengine=libaio --verify=crc32c --verify_fatal=1 --minimal
+	check "all is removed ($1)" rm -r "$proxy"/{tree,in,out,verify.0.0}
 }
 
 stack=${STACK:-default}
