@@ -52,7 +52,9 @@ integration() {
 part_tree() { TREE_ENTRIES=0 integration fuse-tree; }
 part_volumes() { TREE_ENTRIES=0 FIO_SIZE=1g integration volumes; }
 part_fio() { FIO_SIZE=1g integration fuse-fio; }
-part_directory() { ENTRIES=1000000 integration fuse-bigdir; }
+part_directory() {
+	ENTRIES=1000000 CLIENT_ENTRIES=100000 integration fuse-bigdir
+}
 part_kill() { KILL_ROUNDS=200 integration kill; }
 part_signals() { ROTATIONS=500 integration signals; }
 part_trace() { TRACE_CALLS=10000000 integration trace-load; }
