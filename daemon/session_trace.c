@@ -76,10 +76,13 @@ static struct trace_meta meta_of_call(const struct session *s,
 				      const struct call *call,
 				      enum trace_outcome outcome)
 {
+	/* Before the real time is read: who is interrupted between the two must
+	   not date the call before it came. */
+	uint64_t latency_us = clock_mono_us() - call->start_us;
 	struct trace_meta meta = make_meta(s, outcome);
 
-	meta.latency_us = clock_mono_us() - call->start_us;
-	meta.time_us -= meta.latency_us;
+	meta.latency_us = latency_us;
+	meta.time_us -= latency_us;
 	meta.client_xid = call->client_xid;
 	meta.brick_xid = call->brick_xid;
 	meta.call_size = call->size;
