@@ -73,6 +73,7 @@ void conn_flush(struct conn *c)
 			return;
 		}
 		outq_sent(&c->out, (size_t)n);
+		c->sent_bytes += (uint64_t)n;
 	}
 	want_send(c, c->out.ready.count > 0);
 	if (c->out.bytes == 0)

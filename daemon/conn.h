@@ -127,6 +127,7 @@ struct conn {
 	uint32_t rest;			/* bytes of the current record to come */
 	struct join *join;		/* fragments of a split record; often NULL */
 	struct outq out;
+	uint64_t sent_bytes;
 	struct event read_event, send_event;
 };
 

@@ -140,6 +140,7 @@ static void begin_ending(struct session *s, enum close_reason why,
 	log_reason(s, why, detail);
 	set_state(s, SESSION_ENDING);
 	s->ending = why;
+	s->ending_sent = s->client.sent_bytes;
 	s->deadline_us = deadline_us;
 	finish_if_done(s);
 }
@@ -179,6 +180,42 @@ static bool session_dial(struct session *s)
 		s->deadline_us = s->handshake_us;
 	conn_start_connecting(&s->brick, s->host->base, &conn_ops_plain, fd);
 	return true;
+}
+
+/*
+ * An ending client that goes on taking what it is owed is given time as long as
+ * it does; a drain ends when it was said to end.
+ */
+static bool is_still_taking(struct session *s)
+{
+	bool is_taking = s->client.sent_bytes != s->ending_sent &&
+			 s->ending != CLOSE_DRAINED;
+
+	s->ending_sent = s->client.sent_bytes;
+	return is_taking;
+}
+
+void session_expire(struct session *s, uint64_t now)
+{
+	if (s->state == SESSION_ENDING) {
+		if (is_still_taking(s))
+			s->deadline_us = linger_deadline(s);
+		else
+			session_close(s, s->ending, NULL);
+		return;
+	}
+	if (!s->brick.is_connecting) {
+		session_close(s, CLOSE_HANDSHAKE_TIMEOUT, NULL);
+		return;
+	}
+	if (now >= s->handshake_us ||
+	    s->brick_tried >= s->route->brick_count) {
+		session_close(s, CLOSE_CONNECT_TIMEOUT, NULL);
+		return;
+	}
+	/* An address that does not answer says nothing about the next. */
+	conn_close(&s->brick);
+	session_dial(s);
 }
 
 /* A text of a peer, as long as the log may show it. */

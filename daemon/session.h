@@ -57,6 +57,7 @@ struct session {
 	enum session_state state;
 	enum close_reason ending;	/* why, in SESSION_ENDING and DEAD */
 	uint64_t deadline_us;		/* monotonic; UINT64_MAX: none */
+	uint64_t ending_sent;		/* bytes the client had taken by then */
 	uint64_t handshake_us;		/* when the handshake must be over */
 	size_t brick_tried;		/* addresses of the route used up */
 	struct conn client, brick;
@@ -89,10 +90,16 @@ void session_close(struct session *s, enum close_reason reason,
 /* Take no more calls; end when those in flight are answered, or at deadline. */
 void session_drain(struct session *s, uint64_t deadline_us);
 
+/*
+ * The deadline has passed: close, unless another address of the brick is to be
+ * tried, or the client is still taking what it is owed.
+ */
+void session_expire(struct session *s, uint64_t now);
+
 /* After each pass of the loop: what has died is freed. True if any has. */
 bool session_host_free_dead(struct session_host *host);
 
-/* From a timer: sessions past their deadline are closed. */
+/* From a timer: session_expire() for those past their deadline. */
 void session_host_expire(struct session_host *host);
 
 /* Whether any session has a deadline, and the timer must run. */

@@ -33,14 +33,6 @@ bool session_host_free_dead(struct session_host *host)
 	return any;
 }
 
-static enum close_reason expiry_reason(const struct session *s)
-{
-	if (s->state == SESSION_ENDING)
-		return s->ending;
-	return s->brick.is_connecting ? CLOSE_CONNECT_TIMEOUT :
-					CLOSE_HANDSHAKE_TIMEOUT;
-}
-
 void session_host_expire(struct session_host *host)
 {
 	static const enum session_state with_deadline[] = { SESSION_YOUNG,
@@ -54,7 +46,7 @@ void session_host_expire(struct session_host *host)
 		     s = next) {
 			next = TAILQ_NEXT(s, link);
 			if (s->deadline_us <= now)
-				session_close(s, expiry_reason(s), NULL);
+				session_expire(s, now);
 		}
 	}
 }

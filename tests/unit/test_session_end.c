@@ -161,6 +161,33 @@ static void a_half_closed_client_is_not_kept_for_ever(void **state)
 	rig_until_ended(rig, &rig->brick);
 }
 
+/* Its time begins anew as long as it takes what it is owed. */
+static void a_half_closed_client_that_reads_is_given_time(void **state)
+{
+	struct rig *rig = *state;
+	uint32_t at_brick[2];
+
+	rig_restart(rig, 1);
+	rig_mount(rig);
+	rig_make_calls(rig, at_brick, 2);
+	rig_client_reads = 0;
+	for (uint32_t i = 0; i < 2; i++)
+		rig_reply(rig, at_brick[i], 30000);
+	while (rig_session(rig)->calls.live > 0)
+		rig_pass(rig);
+	shutdown(rig->client.fd, SHUT_WR);
+	rig_idle(rig);
+	assert_int_equal(rig_session(rig)->state, SESSION_ENDING);
+	rig_client_reads = 1000;
+	rig_until_received(rig, &rig->client, 10000);
+	rig_client_reads = 0;
+	rig_expire(rig);
+	assert_int_equal(rig_session(rig)->state, SESSION_ENDING);
+	assert_true(rig_session(rig)->deadline_us > clock_mono_us());
+	rig_expire(rig);	/* nothing was taken since */
+	rig_assert_dead(rig, CLOSE_CLIENT_ENDED);
+}
+
 static void an_end_inside_a_call_closes_both(void **state)
 {
 	struct rig *rig = *state;
@@ -521,6 +548,7 @@ int main(void)
 		TEST(a_reply_under_way_survives_a_half_close),
 		TEST(queued_answers_survive_a_half_close),
 		TEST(a_half_closed_client_is_not_kept_for_ever),
+		TEST(a_half_closed_client_that_reads_is_given_time),
 		TEST(an_end_inside_a_call_closes_both),
 		TEST(what_the_brick_answered_before_its_end_arrives),
 		TEST(a_brick_that_ends_inside_a_reply_cuts_it_there),

@@ -121,6 +121,29 @@ static void a_connect_has_its_own_time(void **state)
 	close(fd);
 }
 
+/* The first address never answers; the second one is the brick. */
+static void the_next_address_is_tried_when_one_hangs(void **state)
+{
+	struct rig *rig = *state;
+	int fillers[4], fd;
+
+	if (rig->is_unix)
+		return;
+	fd = listen_and_let_hang(&rig->route->bricks[0], fillers, 4);
+	rig->route->bricks[1] = rig->listen_at;
+	rig->route->brick_count = 2;
+	rig_call(rig, 1, 100);
+	rig_idle(rig);
+	assert_true(rig_session(rig)->brick.is_connecting);
+	rig_expire(rig);
+	rig_until_accepted(rig);
+	assert_int_equal(rig_session(rig)->brick_tried, 2);
+	rig_expect_call(rig, 1, 100);
+	for (int i = 0; i < 4; i++)
+		close(fillers[i]);
+	close(fd);
+}
+
 static void without_a_descriptor_the_session_ends(void **state)
 {
 	struct rig *rig = *state;
@@ -405,6 +428,7 @@ int main(void)
 		TEST(the_next_address_is_tried_when_one_refuses),
 		TEST(a_brick_that_refuses_everywhere_ends_the_session),
 		TEST(a_connect_has_its_own_time),
+		TEST(the_next_address_is_tried_when_one_hangs),
 		TEST(without_a_descriptor_the_session_ends),
 		TEST(a_client_that_does_not_mount_is_put_out),
 		TEST(a_mounted_client_is_never_put_out),
