@@ -229,18 +229,11 @@ def table(workloads, ways, results):
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def quieter_half(samples):
-    """The rounds in which others left most of the machine to this run."""
-    most = median(samples["others"])
-    kept = [i for i, share in enumerate(samples["others"]) if share <= most]
-    return {key: [values[i] for i in kept] for key, values in samples.items()}
-
-
 def bars(workloads, results):
     """[(sentence, figure, does it hold)] for forebrick against HAProxy."""
     out = []
     for load in workloads:
-        samples = quieter_half(results[load.name])
+        samples = results[load.name]
         if load.value == "mib_s":
             got = median(ratios(samples, "forebrick", "haproxy", "mib_s"))
             out.append((f"{load.name}: throughput to HAProxy's >= 1.0", got,
@@ -279,8 +272,8 @@ def report(args, workloads, ways, results, facts):
             f"{os.getloadavg()[0]:.1f} at the end. A sparse file of "
             f"{args.size >> 20} MiB; medians (least–most) of {args.rounds} "
             "rounds, ratios by rounds. CPU: seconds for each GiB, "
-            "microseconds for each STAT; reader is dd or the raw client. Bars "
-            "are judged by the quieter half of the rounds."]
+            "microseconds for each STAT; reader is dd or the raw client; others "
+            "is the share of the machine that this run did not have."]
     verdicts = []
     for rtt, by_load in results.items():
         text += ["", f"## Round trip to the brick: {rtt}", "",
