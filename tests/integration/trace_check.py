@@ -7,8 +7,8 @@ usage: trace_check.py --pcap FILE --trace FILE --listen PORT=BRICK ...
 
 The capture holds both sides of the proxy; PORT=BRICK is a listener and the
 address that it forwards to. Each RPC of the capture must have exactly one
-record, each record an RPC; every member is compared. Beyond that the brick must
-have received what the client sent, and the client what the brick sent, but for
+record, each record an RPC; every member is compared. Beyond that the brick has
+to have got what the client sent, and the client what the brick sent, but for
 the xid.
 
 --text: the trace, as text, of a second proxy behind the first; it must tell of
@@ -224,6 +224,15 @@ def last_reply(session, record, found):
     return sent.reply
 
 
+def undelivered(session, records):
+    """Callbacks of the brick to a client that had closed; some are told."""
+    if session.brick is None or not session.client.up.has_ended:
+        return []
+    had = {callback.xid for callback in session.client.callbacks}
+    return [callback for callback in session.brick.callbacks
+            if callback.xid not in had and (True, callback.xid) in records]
+
+
 def check_times(name, trace, begin, end):
     latency, time = trace.pop("latency_us"), seconds(trace.pop("time"))
     if time is None or not begin - SLACK <= time <= end + SLACK:
@@ -277,17 +286,24 @@ def check_session(session, records, payload, seen):
         check_passage(session, record)
         check_one(name, found, expected, record.begin,
                   reply.end if reply else 2e10)
-    for record in client.callbacks:
+    sent = {r.xid: r for r in session.brick.callbacks} if session.brick else {}
+    for record in client.callbacks + undelivered(session, records):
         call = Call(record.bytes)
         expected = head(session, call, record.xid, record.xid)
         expected.update(call=show_call(call, payload), reply=None,
                         call_size=len(record.bytes), by="brick",
                         outcome="callback")
         seen.add(call, session.kind)
-        # The proxy has read it before it was sent on.
+        if record.xid not in sent:
+            fail(f"{client} {call.name} xid {record.xid}: not by the brick")
+            continue
+        if record.bytes != sent[record.xid].bytes:
+            fail(f"{client} {call.name} xid {record.xid}: it was changed")
+        # Without one at the client: read soon, as far as it was read.
+        end = record.end if record in client.callbacks else record.end + 1
         check_one(f"{client} {call.name} xid {record.xid}",
                   records.pop((True, record.xid), []), expected,
-                  record.begin - 10, record.end)
+                  sent[record.xid].begin, end)
     for left in records.values():
         fail(f"line {left[0]['line']}: no such RPC was on the wire")
     if client.up.rest and not client.down.has_ended:
@@ -352,7 +368,14 @@ TEXT = re.compile(
     r"latency_us=\d+ by=\w+ outcome=(\w+)\n")
 
 
-def check_text(path, records):
+def key_of(record, reply=None):
+    call = Call(record.bytes)
+    return (call.name, record.xid, len(record.bytes),
+            len(reply.bytes) if reply else 0)
+
+
+def check_text(path, sessions):
+    """The second proxy's lines, against what passed between the two."""
     told = Counter()
     with open(path, encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
@@ -362,15 +385,27 @@ def check_text(path, records):
             elif m.group(5) in ("forwarded", "callback"):
                 told[m.group(1), *map(int, m.group(2, 3)),
                      int(m.group(4) or 0)] += 1
-    there = Counter(
-        (f"{r['program'] or r['program_number']}/"
-         f"{r['procedure'] or r['procedure_number']}",
-         r["brick_xid"], r["call_size"], r.get("reply_size", 0))
-        for r in records if r["outcome"] in ("forwarded", "callback"))
-    for key in (told - there) | (there - told):
-        fail(f"{key}: {there[key]} in JSON, {told[key]} as text")
-    print(f"# {sum(told.values())} lines of text, {sum(there.values())} in "
-          "JSON that were passed on")
+    passed, late = Counter(), Counter()
+    for brick in (s.brick for s in sessions if s.brick):
+        for call in brick.calls:
+            if call.reply:
+                passed[key_of(call, call.reply)] += 1
+            else:
+                late[key_of(call)[:3]] += 1
+        for callback in brick.callbacks:
+            passed[key_of(callback)] += 1
+        if brick.callbacks:     # they are numbered
+            late["next", brick.callbacks[-1].xid + 1] += 1
+    for key in passed - told:
+        fail(f"{key}: {passed[key]} were passed on, {told[key]} told as text")
+    # What it had from the brick when the first proxy had closed already.
+    for key, n in (told - passed).items():
+        known = (("next", key[1]) if key[0].startswith("callback/")
+                 else key[:3])
+        if late[known] < n:
+            fail(f"{key}: {told[key]} told as text, {passed[key]} passed on")
+    print(f"# {sum(told.values())} lines of text, {sum(passed.values())} "
+          "passed between the proxies")
 
 
 def main():
@@ -386,10 +421,10 @@ def main():
     listeners = {int(port): brick for port, brick in
                  (text.split("=") for text in args.listen)}
     records = read_trace(*args.trace)
-    if args.text:
-        check_text(args.text, records)
     seen = Seen()
     sessions = read_capture(args.pcap, listeners)
+    if args.text:
+        check_text(args.text, sessions)
     for session, mine in match_sessions(records, sessions):
         check_session(session, mine, args.payload, seen)
     seen.show()
