@@ -219,10 +219,11 @@ static struct iovec read_room(struct server *sv, struct conn *c)
 
 	if (c->part_len == 0)
 		return (struct iovec){ sv->in, READ_SIZE };
-	if (c->part_len >= GFP_MARK_SIZE &&
-	    want < GFP_MARK_SIZE + gfp_mark_read(c->part).len)
-		want = GFP_MARK_SIZE + gfp_mark_read(c->part).len;
-	if (want > c->part_cap) {
+	/* Memory for what has come, not for what a mark promises: a thousand
+	   clients may begin a record of 60 MiB each. */
+	if (want < 2 * c->part_len)
+		want = 2 * c->part_len;
+	if (c->part_len + PART_ROOM > c->part_cap) {
 		c->part = realloc(c->part, want);
 		if (c->part == NULL)
 			die(ENOMEM, "record of %zu bytes", want);
